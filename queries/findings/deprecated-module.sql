@@ -11,7 +11,7 @@
 with
   releases as (
     select source, version, bool_or(deprecated) as deprecated, any_value(warning) as warning
-    from registry_releases
+    from registry_releases_at($as_of)
     group by source, version
   ),
   hosts as (select distinct split_part(source, '/', 1) as host from releases),

@@ -11,7 +11,7 @@
 with
   releases as (
     select source, version, bool_and(unlisted) as unlisted, min(published_at) as published_at
-    from registry_releases
+    from registry_releases_at($as_of)
     group by source, version
   ),
   hosts as (select distinct split_part(source, '/', 1) as host from releases),

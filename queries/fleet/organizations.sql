@@ -11,6 +11,7 @@ with
       sum(value) as value,
       row_number() over (partition by target, measure order by night desc) as place
     from rollup_nights
+    where target in (select target from source_state)
     group by target, measure, night
   ),
   counts as (

@@ -1,6 +1,6 @@
 -- grain: one row
 -- title: Fleet
--- about: All targets of the lake, each measure as of its last complete pull. A target is stale if one of them is not of the newest night; an organization is a target with workspaces or agents.
+-- about: All targets of the lake that the configuration has, each measure as of its last complete pull. A target is stale if one of them is not of the newest night; an organization is a target with workspaces or agents.
 with
   entries as (
     select
@@ -10,6 +10,7 @@ with
       sum(value) as value,
       row_number() over (partition by target, measure order by night desc) as place
     from rollup_nights
+    where target in (select target from source_state)
     group by target, measure, night
   ),
   targets as (

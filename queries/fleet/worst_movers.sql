@@ -8,7 +8,9 @@ with
   measured as (
     select target, measure, night, sum(value) as value
     from rollup_nights
-    where measure in ('workspaces_drifted', 'workspaces_checks_failed', 'findings_critical')
+    where
+      measure in ('workspaces_drifted', 'workspaces_checks_failed', 'findings_critical')
+      and target in (select target from source_state)
     group by target, measure, night
   ),
   dated as (

@@ -1,4 +1,5 @@
 -- grain: one row per agent pool of mail_routes: those of whole targets, and those to which a workspace of the projects is attached
+-- What is left out now was not there before either.
 -- down, was_down: whether it has no live agent; null where the agents of the target were never pulled until then
 -- parameters: $as_of; $since
 create or replace temp table mail_pools as
@@ -6,7 +7,7 @@ with
   pools as (
     select target, pool_id, true as present from agent_pools_at($as_of)
     union all
-    select target, pool_id, false from agent_pools_at($since)
+    select target, pool_id, false from agent_pools_at($since) where target not in (from left_out_targets('agent_pools', $as_of))
   ),
   live as (
     select target, pool_id, true as present from agents_at($as_of) where status in ('idle', 'busy')
@@ -16,7 +17,9 @@ with
   known as (
     select target, true as present from source_state_at($as_of) where source = 'agents' and as_of is not null
     union all
-    select target, false from source_state_at($since) where source = 'agents' and as_of is not null
+    select target, false
+    from source_state_at($since)
+    where source = 'agents' and as_of is not null and target not in (from left_out_targets('agents', $as_of))
   ),
   attached as (
     select links.target, links.pool_id

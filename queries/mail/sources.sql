@@ -23,6 +23,8 @@ left join source_state_at($as_of) as state
   and state.status <> 'unsupported'
   and (mine.is_whole_target or state.source in ('workspaces', 'tf_versions', 'agent_pools', 'agents'))
 left join before on before.target = state.target and before.source = state.source
+-- what is left out was pulled
+where state.target is not null or mine.target not in (select target from pulls where status = 'left-out' and as_of <= $as_of::timestamptz)
 union all
 select
   target,

@@ -2,6 +2,7 @@
 -- $as_of, and each day between them; null where nothing was assessed
 -- parameters: $as_of; $days; $metrics: JSON list of the header of each file of `metrics/`, whose `trend` names a column of `daily`
 with
+  watched as (from mail_routes where target not in (from left_out_targets('workspaces', $as_of))),
   pulled as (
     select date_trunc('day', as_of) as day, max(as_of) as pulled_at
     from pulls
@@ -9,7 +10,7 @@ with
       source = 'workspaces'
       and status = 'complete'
       and as_of <= $as_of::timestamptz
-      and target in (select target from mail_routes)
+      and target in (select target from watched)
     group by day
     order by day desc
     limit $days
@@ -23,7 +24,7 @@ with
       coalesce(min(valid_from) filter (is_drifting is not null), 'infinity') as drifting_since,
       coalesce(min(valid_from) filter (is_failing is not null), 'infinity') as failing_since,
     from workspace_assessments
-    where target in (select target from mail_routes)
+    where target in (select target from watched)
   ),
   versions as (
     select is_drifting, is_failing, valid_from, valid_to
@@ -31,7 +32,7 @@ with
     where
       (is_drifting or is_failing)
       and exists (
-        from mail_routes as routes
+        from watched as routes
         where
           routes.target = version.target
           and (routes.project is null or version.project_name glob routes.project or version.project_external_id glob routes.project)

@@ -25,7 +25,7 @@ with
       before.checks_failed as failed_before,
       before.workspace_iac_version as version_before,
     from workspaces_at($as_of) as now
-    full join workspaces_at($since) as before
+    full join (from workspaces_at($since) where target not in (from left_out_targets('workspaces', $as_of))) as before
       on before.target = now.target and before.external_id = now.external_id
     left join workspace_changes($as_of, coalesce($since::timestamptz, '-infinity'::timestamptz)) as changes
       on changes.target = coalesce(now.target, before.target) and changes.external_id = coalesce(now.external_id, before.external_id)

@@ -2,6 +2,6 @@
 select
   moment,
   first_pull,
-from (select min(as_of) as first_pull from pulls), unnest($moments::varchar[]) as times (moment)
+from (select min(as_of) filter (status <> 'left-out') as first_pull from pulls), unnest($moments::varchar[]) as times (moment)
 where try_cast(moment as timestamptz) < first_pull
 order by moment;

@@ -1,4 +1,4 @@
--- parameters: $run_id, $as_of, $left_out: a JSON list of {target, source}; $targets: the configured ones, null if others may exist
+-- parameters: $run_id, $as_of, $left_out: a JSON list of {target, source}; $targets: the configured ones, of all shards
 -- Ends the state of sources that the configuration leaves out, and of targets that it has no more, until they are pulled again.
 insert into pulls by name
 select

@@ -5,10 +5,10 @@
 create or replace {{scope}}macro resources_by(owner, at_time) as table
 with
   known as (
-    select target, min(as_of) as first_as_of
-    from pulls
-    where source = 'workspaces' and status = 'complete'
-    group by target
+    select now.target, before.complete_at is not null as is_comparable
+    from source_state_at(at_time) as now
+    left join source_state_at(at_time::timestamptz - interval 30 days) as before using (target, source)
+    where now.source = 'workspaces' and now.complete_at is not null
   ),
   before as (
     select
@@ -36,7 +36,7 @@ select
   coalesce(now.workspaces, 0) as workspaces,
   if(now.workspaces is null, 0, now.resources)::bigint as resources,
   case
-    when first_as_of <= at_time::timestamptz - interval 30 days and (now.workspaces is null or now.resources is not null)
+    when is_comparable and (now.workspaces is null or now.resources is not null)
       then (coalesce(now.resources, 0) - coalesce(before.resources, 0))::bigint
   end as change_30_days,
   round(100.0 * now.resources / nullif(sum(now.resources) over (), 0), 1) as share_percent,

@@ -2,23 +2,17 @@
 -- {{scope}}: empty, or `temp ` for one connection; since_time: null for the previous complete pull of each target; of a target whose last
 -- pull was not loaded, nothing is known to have changed since
 -- The definitions that every page, the mail and saved queries ask. A change is null where nothing changed, or
---   `first`: in the first pull of its target; `new`: not before, and never; `returned`: not before, but earlier;
+--   `first`: in the first pull of its target; `new`: not before, and never; `returned`: not before, but earlier, or not watched before;
 --   `resolved`: assessed, and no longer; `deleted`: the workspace is no longer there.
 create or replace {{scope}}macro workspace_changes(at_time, since_time) as table
 with
-  first_pulls as (
-    select target, min(as_of) as first_as_of
-    from pulls
-    where source = 'workspaces' and status in ('complete', 'partial')
-    group by target
-  ),
   times as (
     select
       state.target,
       coalesce(since_time::timestamptz, if(state.status in ('complete', 'partial'), state.previous_as_of, state.as_of)) as before_at,
-      coalesce(first_as_of <= before_at, false) as comparable,
+      if(since_time is null, before_at, before.as_of) is not null as comparable,
     from source_state_at(at_time) as state
-    left join first_pulls using (target)
+    left join source_state_at(since_time) as before on before.target = state.target and before.source = state.source
     where state.source = 'workspaces' and state.as_of is not null
   ),
   versions as (
@@ -27,7 +21,7 @@ with
       comparable,
       before_at,
       valid_to is null or valid_to > at_time::timestamptz as is_now,
-      coalesce(valid_from <= before_at and (valid_to is null or valid_to > before_at), false) as is_before,
+      comparable and valid_from <= before_at and (valid_to is null or valid_to > before_at) as is_before,
     from workspace_assessments as history
     join times using (target)
     where valid_from <= at_time::timestamptz
@@ -51,13 +45,13 @@ with
 select
   *,
   case
-    when is_drifting and not comparable then 'first'
+    when is_drifting and not comparable and not ever_drifted then 'first'
     when is_drifting and was_drifting is not true then if(ever_drifted, 'returned', 'new')
     when was_drifting and is_drifting is false then 'resolved'
     when was_drifting and is_drifting is null then 'deleted'
   end as drift_change,
   case
-    when is_failing and not comparable then 'first'
+    when is_failing and not comparable and not ever_failed then 'first'
     when is_failing and was_failing is not true then if(ever_failed, 'returned', 'new')
     when was_failing and is_failing is false then 'resolved'
     when was_failing and is_failing is null then 'deleted'

@@ -26,6 +26,8 @@ export interface Config extends Omit<RawConfig, 'targets'> {
   readonly targets: readonly Target[];
   /** The part of the targets that `targets` is, if `--shard` selects one. */
   readonly shard?: Shard;
+  /** The names of the targets of other shards. */
+  readonly elsewhere?: readonly string[];
 }
 
 /** Fields whose references only need to resolve for a command that talks to services. */
@@ -153,12 +155,14 @@ function selectShard(config: Config, shard: Shard): Config {
   const name = ({ name: target, url, credential }: Target) =>
     credential ?? `${new URL(url).origin} ${references.get(target)}`;
   const folder = join('shards', String(shard.index));
+  const isOwn = (target: Target) => chooseShard(name(target), shard.count) === shard.index;
   return {
     ...config,
     shard,
     data: join(config.data, folder),
     output: join(config.output, folder),
-    targets: config.targets.filter((target) => chooseShard(name(target), shard.count) === shard.index),
+    targets: config.targets.filter(isOwn),
+    elsewhere: config.targets.filter((target) => !isOwn(target)).map((target) => target.name),
   };
 }
 

@@ -191,14 +191,14 @@ function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkErro
 }
 
 /**
- * A source or target that the configuration leaves out has no state, so that nothing reports it as failed or stale. The targets of a shard
- * say nothing about others. What the service of a target cannot answer is recorded as such.
+ * A source or target that the configuration leaves out has no state, so that nothing reports it as failed or stale. A target that
+ * another shard has is not left out. What the service of a target cannot answer is recorded as such.
  */
 async function recordLeftOut({ config, runId, asOf, warehouse, writes }: RunContext): Promise<void> {
   const { database, files } = warehouse;
   const { pairs } = findLeftOut(config.targets);
   const unanswered = JSON.stringify(findUnanswered(config.targets));
-  const targets = config.shard ? null : config.targets.map(({ name }) => name);
+  const targets = [...config.targets.map(({ name }) => name), ...(config.elsewhere ?? [])];
   const run = { run_id: runId, as_of: asOf.toISOString() };
   const leftOut = { ...run, left_out: JSON.stringify(pairs), targets };
   await writes(async () => {

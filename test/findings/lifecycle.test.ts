@@ -107,6 +107,22 @@ test('a change of severity keeps the state, and is recorded in the events', asyn
   ]);
 });
 
+test('a change of severity in the run in which a finding is no longer new is an event', async () => {
+  const warehouse = await createFindingsWarehouse();
+  for (const [day, writers] of [null, 0, 1, 1].entries()) {
+    const volumes = writers === null ? [] : [{ volume_id: 'v', schedulable: false, current_writers: writers }];
+    await warehouse.pull(runTime(day + 1), 'nomad', 'volumes', { volumes });
+    await warehouse.evaluate(runTime(day + 1));
+  }
+  const events = await warehouse.database.rows(
+    `select reason, state, severity from finding_events where rule = 'volume-unschedulable' order by changed_at`,
+  );
+  expect(events.map((event) => Object.values(event))).toEqual([
+    ['found', 'new', 'warning'],
+    ['severity changed', 'open', 'critical'],
+  ]);
+});
+
 test('a warehouse whose columns are in another order is written by name', async () => {
   const warehouse = await createFindingsWarehouse();
   await warehouse.database.run('alter table findings drop column severity');

@@ -150,6 +150,25 @@ test('a version that any registry of the host lists is not withdrawn', async () 
   expect((await warehouse.seen('withdrawn-provider-version')).found).toEqual([]);
 });
 
+test('what a registry said that the configuration leaves out neither hides a finding nor makes one', async () => {
+  const warehouse = await createFindingsWarehouse();
+  const wrong = RELEASES.map((row) => ({
+    ...row,
+    unlisted: row.unlisted === false,
+    deprecated: row.deprecated === false,
+  }));
+  await warehouse.pull(NOW, 'renamed', 'registry_releases', { registry_releases: wrong });
+  await warehouse.database.run(
+    `insert into pulls (run_id, target, source, status, started_at, as_of)
+     values ('r', 'renamed', 'registry_releases', 'left-out', $at::timestamptz, $at::timestamptz)`,
+    { at: LATER },
+  );
+  await night(warehouse, LATER, RELEASES);
+  expect((await open(warehouse)).map(({ subject_name }) => subject_name)).toEqual([
+    ...['withdrawn-a', 'withdrawn-b', 'deprecated'],
+  ]);
+});
+
 test('without a registry, the rules concern no target: nothing is found, and nothing is unassessed', async () => {
   const warehouse = await createFindingsWarehouse();
   await night(warehouse, NOW, undefined);

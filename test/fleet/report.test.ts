@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
-/** A week of two organizations and a secrets server; `beta` was not pulled in the newest night, and one of its sources failed. */
+/** A week of two organizations and a secrets server; `beta` was not pulled in the newest night, and one of its sources failed; `gone` is left out. */
 const TABLES = `
   create table rollup_nights (target varchar, project varchar, night date, measure varchar, value double);
   insert into rollup_nights values
@@ -18,10 +18,14 @@ const TABLES = `
     ('acme', null, '2026-11-20', 'findings_critical', 0), ('acme', null, '2026-11-20', 'agents', 3),
     ('beta', 'x', '2026-11-18', 'workspaces', 5), ('beta', 'x', '2026-11-18', 'workspaces_drifted', 0),
     ('beta', null, '2026-11-20', 'agents', 2), ('beta', null, '2026-11-20', 'agents_live', 1),
-    ('vault', null, '2026-11-20', 'findings_critical', 2), ('vault', null, '2026-11-20', 'findings_warning', 1);
+    ('vault', null, '2026-11-20', 'findings_critical', 2), ('vault', null, '2026-11-20', 'findings_warning', 1),
+    ('gone', 'x', '2026-11-02', 'workspaces', 100), ('gone', 'x', '2026-11-12', 'workspaces', 100),
+    ('gone', 'x', '2026-11-02', 'workspaces_drifted', 1), ('gone', 'x', '2026-11-12', 'workspaces_drifted', 9),
+    ('gone vault', null, '2026-11-02', 'findings_critical', 7);
   create table source_state (target varchar, source varchar, status varchar, as_of timestamptz);
   insert into source_state values
-    ('acme', 'workspaces', 'complete', '2026-11-20 02:15:00+00'), ('beta', 'workspaces', 'failed', '2026-11-18 02:15:00+00');
+    ('acme', 'workspaces', 'complete', '2026-11-20 02:15:00+00'), ('vault', 'keys', 'complete', '2026-11-20 02:15:00+00'),
+    ('beta', 'workspaces', 'failed', '2026-11-18 02:15:00+00');
   create table findings (target varchar, rule varchar, severity varchar, state varchar);
   insert into findings values
     ('acme', 'outdated-version', 'info', 'open'), ('acme', 'outdated-version', 'info', 'new'),
@@ -99,7 +103,8 @@ describe('the report of a fleet', () => {
       { rule: 'outdated-version', findings: 2, targets: 1 },
     ]);
     expect(report.data.trend).toMatchObject([
-      { night: '2026-11-12', organizations: 1, drifted: 1, critical: null },
+      { night: '2026-11-02', organizations: 1, drifted: 1, critical: 7 },
+      { night: '2026-11-12', organizations: 2, drifted: 10, critical: null },
       { night: '2026-11-18', organizations: 1, drifted: 0 },
       { night: '2026-11-19', organizations: 1, drifted: null, critical: 0 },
       { night: '2026-11-20', organizations: 2, drifted: 6, critical: 2 },

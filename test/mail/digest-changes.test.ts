@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createMailWarehouse, type MailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
-import { workspace } from '../helpers/report-warehouse.ts';
+import { type PulledTables, workspace } from '../helpers/report-warehouse.ts';
 import { share } from '../helpers/temp.ts';
-import { FIRST, SECOND } from './digest-runs.ts';
+import { FIRST, SECOND, THIRD } from './digest-runs.ts';
 
 const place = { project_external_id: 'prj-pay', project_name: 'payments' };
 
@@ -67,4 +67,48 @@ test('findings of a target that the configuration has no more are no longer watc
   const { text } = await warehouse.digest(SECOND, { config, job: { ...NIGHTLY, mail } });
   expect(text).toContain('open findings: 1 (1 no longer watched)\n');
   expect(text).toContain('Resolved: 0\n');
+});
+
+test('a target whose workspaces are left out for a night is neither fewer nor more of anything, and returns', async () => {
+  const both = mailConfig('.', { targets: [PLATFORM, { ...PLATFORM, name: 'old' }] });
+  const warehouse = await createMailWarehouse(both);
+  const tables = {
+    workspaces: [
+      workspace('a', { drifted: true, checks_failed: 1 }),
+      workspace('b', { drifted: null, workspace_iac_version: '1.0.0' }),
+    ],
+    tf_versions: ['1.0.0', '1.9.0'].map((version) => ({ version, workspace_count: 1, workspaces: 'b' })),
+    agent_pools: [{ pool_id: 'apool-1', name: 'builders', agent_count: 1 }],
+    agents: [{ agent_id: 'agent-1', pool_id: 'apool-1', status: 'unknown' }],
+  };
+  const leftOut = Object.fromEntries(Object.keys(tables).map((name) => [name, 'left-out' as const]));
+  const night = async (asOf: string, old: PulledTables) => {
+    await warehouse.pull(asOf, tables);
+    await warehouse.pull(asOf, old, 'old');
+    await warehouse.evaluate(asOf, both);
+    return (await warehouse.digest(asOf, { config: both })).text;
+  };
+  await night(FIRST, tables);
+  const without = await night(SECOND, leftOut);
+  expect(without).toContain(`workspaces drifting: 1 (no change)
+not assessed for drift: 1 (no change)
+workspaces failing checks: 1 (no change)
+agent pools without a live agent: 1 (no change)
+silent agents: 1 (no change)
+workspaces behind the newest version in use: 1 (no change)
+open findings: 5 (5 no longer watched)
+
+workspaces drifting, 2026-11-18 to 2026-11-19: 1 to 1 over 2 days, 1 now
+`);
+  expect(without).not.toContain('never pulled');
+  const back = await night(THIRD, tables);
+  expect(back).toContain(`workspaces drifting: 2 (1 returned)
+not assessed for drift: 2 (1 assessed for the first time)
+workspaces failing checks: 2 (1 returned)
+agent pools without a live agent: 2 (1 assessed for the first time)
+silent agents: 2 (1 assessed for the first time)
+workspaces behind the newest version in use: 2 (1 assessed for the first time)
+open findings: 12 (2 new, 5 returned)
+`);
+  expect(back).not.toContain('new workspace');
 });

@@ -58,6 +58,32 @@ test('a source that comes back has its state again', async () => {
   expect(await keys()).toEqual([{ status: 'complete' }]);
 });
 
+test('a shard leaves out what the configuration has no more, and not what another shard has', async () => {
+  const place = await testProject({ workspaces: 5 });
+  const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
+  const pull = async (targets: Record<string, string>, shard: string, hours: number) => {
+    await place.configure((config) => {
+      config.targets = Object.entries(targets).map(([name, credential]) => ({
+        ...documents.get(name),
+        credential,
+        sources: [name === 'vault' ? 'mesh_roles' : 'volumes'],
+      }));
+    });
+    await place.pull(['--shard', shard, '--now', at(hours)]);
+    const sql = 'select distinct target from source_state order by 1';
+    return JSON.parse((await place.tidemark(['sql', sql, '--json', '--shard', shard])).stdout).map(
+      ({ target }: { target: string }) => target,
+    );
+  };
+  const documents = new Map<string, Record<string, unknown>>();
+  await place.configure((config) => {
+    for (const name of ['nomad', 'vault']) documents.set(name, findTarget(config, name));
+  });
+  expect(await pull({ nomad: 'c', vault: 'a' }, '1/1', 0)).toEqual(['nomad', 'vault']);
+  expect(await pull({ nomad: 'c', vault: 'a' }, '1/2', 1)).toEqual(['nomad', 'vault']);
+  expect(await pull({ nomad: 'c' }, '1/2', 2)).toEqual(['nomad']);
+});
+
 test('reports, the overview and the index show only areas that some target has', async () => {
   const place = await testProject({ workspaces: 5 });
   await place.configure((config) => {

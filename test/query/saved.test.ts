@@ -232,6 +232,14 @@ test('drift goes on where its workspace is moved to another project, or its proj
   ]);
 });
 
+test('what the configuration leaves out is not unknown', async () => {
+  const { pull, database } = await createReportWarehouse();
+  await pull(FIRST, { workspaces: [workspace('blue')], agents: 'failed', keys: [] });
+  await pull(THIRD, { workspaces: 'left-out', agents: 'left-out' });
+  const sql = await readFile(join(PACKAGE_ROOT, 'queries', 'saved', 'unknown-sources.sql'), 'utf8');
+  expect(await database.rows(sql, { hours: 36 })).toMatchObject([{ source: 'keys', status: 'complete' }]);
+});
+
 test('a workspace whose current run is a plan was last applied by an earlier run', async () => {
   const { pull, database } = await createReportWarehouse();
   const never = workspace('never', { current_run_applied_at: null });

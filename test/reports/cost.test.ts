@@ -47,6 +47,17 @@ test('the projection continues a line of at least seven nights with its error, a
   expect(Number((await readCost(uneven, 10, [])).summary.projected_error)).toBeGreaterThan(10);
 });
 
+test('a target that was left out 30 days ago has not grown since, and one that is left out now has not shrunk', async () => {
+  const warehouse = await createReportWarehouse();
+  const workspaces = [workspace('a', { project_name: 'payments', current_rum_count: 10 })];
+  for (const target of ['back', 'gone']) await warehouse.pull(night(1), { workspaces }, target);
+  await warehouse.pull(night(5), { workspaces: 'left-out' }, 'back');
+  await warehouse.pull(night(40), { workspaces }, 'back');
+  await warehouse.pull(night(40), { workspaces: 'left-out' }, 'gone');
+  const { by_project } = await readCost(warehouse, 40, ['by_project']);
+  expect(by_project).toMatchObject([{ target: 'back', resources: 10, change_30_days: null }]);
+});
+
 test('the report tells who has the resources, what grew most and on which night, and what is idle', async () => {
   const warehouse = await createReportWarehouse();
   const old = '2026-01-01T00:00:00Z';

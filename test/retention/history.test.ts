@@ -118,6 +118,31 @@ test('what an unresolved finding has seen stays, with its events; of a resolved 
   ]);
 });
 
+test('what the configuration leaves out stays left out, until it is pulled again', async () => {
+  const project = await projectOfNights();
+  const pull = (target: string, source: string, month: number, status: string) =>
+    `('${target}-${month}', '${target}', '${source}', '${status}', ${at(month)}::timestamptz, ${at(month)}::timestamptz)`;
+  await project.change(
+    `insert into workspaces_history by name select unnest(['gone', 'back']) as target, 'ws' as external_id, ${at(1)}::timestamptz as valid_from`,
+    `insert into pulls (run_id, target, source, status, started_at, as_of) values
+      ${pull('gone', 'workspaces', 1, 'complete')}, ${pull('gone', 'workspaces', 2, 'left-out')},
+      ${pull('back', 'workspaces', 1, 'left-out')}, ${pull('back', 'workspaces', 2, 'left-out')}, ${pull('back', 'workspaces', 5, 'complete')}`,
+  );
+  const opened = await open(project);
+  const targets = (month: number) =>
+    opened.database.rows(`select target from workspaces_at(${at(month)}) order by target`);
+  await removeOldHistory(opened, NOW);
+  expect([await targets(3), await targets(7)]).toEqual([[], [{ target: 'back' }]]);
+  expect(
+    await opened.database.rows(`select target, month(as_of) as month from pulls where status = 'left-out'`),
+  ).toEqual([
+    { target: 'gone', month: 2 },
+    { target: 'back', month: 2 },
+  ]);
+  const before = resolveMoment('2026-02-20', { rows: opened.database.rows, files, now: NOW, timeZone: 'UTC' });
+  await expect(before).rejects.toThrow('is before the first pull, 2026-03-10T02:15:00Z');
+});
+
 test('the members of a list go with the versions that have them', async () => {
   const project = await projectOfNights();
   await project.change(

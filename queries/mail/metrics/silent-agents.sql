@@ -14,6 +14,7 @@ with
     select agents.*, state.as_of as pulled_at, true as is_previous
     from agents_at($since) as agents
     join source_state_at($since) as state on state.target = agents.target and state.source = 'agents'
+    where agents.target not in (from left_out_targets('agents', $as_of))
   ),
   evaluated as (
     select

@@ -14,13 +14,15 @@ beforeAll(async () => {
     `insert into workspaces_history by name select '${target}' as target, 'ws-' || i as external_id, 'web' as project_name, 'name-' || i as workspace_name,
       i % 2 = 0 as drifted, i as checks_failed, timestamptz '${from}' as valid_from from range(${count}) as range(i)`;
   const pull = (target: string, status: string, asOf: string, source = 'workspaces') =>
-    `insert into pulls by name select 'run' as run_id, '${target}' as target, '${source}' as source, '${status}' as status, timestamptz '${asOf}' as as_of,
+    `insert into pulls by name select strftime(timestamptz '${asOf}', '%Y%m%dT%H%M%SZ') as run_id, '${target}' as target, '${source}' as source, '${status}' as status, timestamptz '${asOf}' as as_of,
       timestamptz '${asOf}' as started_at, timestamptz '${asOf}' as finished_at`;
   await project.night(
     FIRST,
     workspaces('acme', 10, FIRST),
     workspaces(`it's "beta"`.replaceAll("'", "''"), 4, FIRST),
+    workspaces('gone', 5, FIRST),
     pull('acme', 'complete', FIRST),
+    pull('gone', 'complete', FIRST),
     pull(`it''s "beta"`, 'complete', FIRST),
   );
   await project.publish();
@@ -32,6 +34,7 @@ beforeAll(async () => {
       true as drifted, 0 as checks_failed, timestamptz '${SECOND}' as valid_from from unnest([1, 3]) as one(i)`,
     pull('acme', 'complete', SECOND),
     pull(`it''s "beta"`, 'failed', SECOND),
+    pull('gone', 'left-out', SECOND),
     pull('vault', 'complete', SECOND, 'keys'),
     `insert into rule_evaluations values ('vault', 'management-role', timestamptz '${FIRST}', timestamptz '${SECOND}')`,
     `insert into finding_events values ('f', 'vault', 'management-role', timestamptz '${SECOND}', 'new', 'critical', 'found', null)`,
@@ -43,7 +46,7 @@ beforeAll(async () => {
 });
 
 describe('the report of a fleet', () => {
-  test('reads the lake with DuckDB: an organization without a complete pull is stale', async () => {
+  test('reads the lake with DuckDB: an organization without a complete pull is stale, and one that is left out is not counted', async () => {
     const { exit, stdout, stderr } = await cli(['report', 'fleet', '--json', '--now', SECOND], { cwd: project.folder });
     expect([exit, stderr]).toEqual([0, '']);
     const data = JSON.parse(stdout);
