@@ -2,8 +2,11 @@ import { resolve } from 'node:path';
 import { QuerySession } from './ask/query/session.ts';
 import { type Config, getTarget, loadConfig } from './config/config.ts';
 import { loadJob } from './config/job.ts';
+import { findNamed } from './config/suggest.ts';
 import { frozenClock, systemClock } from './core/clock.ts';
 import type { JobContext } from './core/context.ts';
+import { TidemarkError } from './core/errors.ts';
+import { isScalar, SCALAR } from './core/json-path.ts';
 import type { Log } from './core/log.ts';
 import { Redactor } from './core/redact/redactor.ts';
 import { type Definitions, loadDefinitions, type Plugin } from './run/plugins/index.ts';
@@ -106,7 +109,10 @@ export class Tidemark {
 
   /** Extracts and loads as `tidemark pull` does. */
   async pull(selection: PullSelection = {}): Promise<RunResult> {
-    const pulls = assertPulls(this.config, selectPulls(this.config, selection, this.#definitions.sources));
+    const { sources } = this.#definitions;
+    for (const name of selection.targets ?? []) getTarget(this.config, name);
+    for (const name of selection.sources ?? []) findNamed(sources, 'source', name);
+    const pulls = assertPulls(this.config, selectPulls(this.config, selection, sources));
     return runPulls(this.config, this.#context, { pulls });
   }
 
@@ -116,9 +122,9 @@ export class Tidemark {
     params: Readonly<Record<string, string | number | boolean>> = {},
     { asOf }: { readonly asOf?: Date } = {},
   ): Promise<readonly Row[]> {
+    const values = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, toText(name, value)]));
     const session = await QuerySession.open({ config: this.config, signal: this.#context.signal, asOf });
     try {
-      const values = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
       const rows: Row[] = [];
       const query = await session.prepare(sql, values);
       for await (const part of query.rows()) rows.push(...part);
@@ -142,6 +148,11 @@ export class Tidemark {
   async close(): Promise<void> {
     await this.#clients.close();
   }
+}
+
+function toText(name: string, value: unknown): string {
+  if (isScalar(value)) return String(value);
+  throw new TidemarkError('USAGE', `the parameter ${name} ${SCALAR}`);
 }
 
 /**

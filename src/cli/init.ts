@@ -68,7 +68,7 @@ export async function init(context: Context, flags: InitFlags): Promise<void> {
   );
 }
 
-/** @throws TidemarkError USAGE for a platform without its organization */
+/** @throws TidemarkError USAGE for a platform without its organization, and for what is no URL of a service */
 function listTargets(flags: InitFlags): readonly InitTarget[] {
   const { platform, organization = '', mesh, service: services } = flags;
   if (Boolean(platform) !== Boolean(organization)) {
@@ -78,7 +78,10 @@ function listTargets(flags: InitFlags): readonly InitTarget[] {
   const more: Readonly<Partial<Record<TargetKind, object>>> = { platform: { organization }, mesh: { services } };
   return TARGET_KINDS.flatMap((kind) => {
     const url = flags[kind];
-    return url ? [{ kind, url, ...more[kind] }] : [];
+    if (url === undefined) return [];
+    const problem = urlError(url);
+    if (problem !== undefined) throw new TidemarkError('USAGE', `--${kind}: ${problem}`);
+    return [{ kind, url, ...more[kind] }];
   });
 }
 
@@ -130,7 +133,8 @@ async function askTargets(context: Context): Promise<readonly InitTarget[]> {
 /** A valid URL, or an empty text for no such service. */
 async function askUrl(context: Context, kind: TargetKind, fallback: string): Promise<string> {
   const { question, address } = DEFAULTS[kind];
-  const known = address === null ? '' : withScheme(context.env[address] ?? '');
+  const named = address === null ? '' : withScheme(context.env[address] ?? '');
+  const known = urlError(named) === undefined ? named : ''; // one with a password is not shown either
   for (let tries = 1; ; tries++) {
     const url = await ask(context, question, known || fallback);
     const problem = url === '' ? undefined : urlError(url);

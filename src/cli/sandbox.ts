@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { type DefineCommand, port, whole, wholeNumber } from './define.ts';
+import { type DefineCommand, port, positiveNumber, whole, wholeNumber } from './define.ts';
 import { loadSandbox, type StartOptions } from './demo-services.ts';
 
 export const define: DefineCommand = (command) =>
   command
     .option('--workspaces <n>', 'number of workspaces in the estate', wholeNumber)
     .option('--seed <n>', 'seed of the estate; `hostile` for names that careless programs fail on', parseSeed)
-    .option('--rate <n>', 'requests per second that each service allows', wholeNumber)
+    .option('--rate <n>', 'requests per second that each service allows', positiveNumber)
     .option('--latency <ms>', 'delay of every response', wholeNumber)
     .option('--port <n>', 'first of six ports', port)
     .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)

@@ -54,18 +54,22 @@ export async function runShell(
   context.signal.addEventListener('abort', () => lines.close(), { once: true });
   lines.on('SIGINT', () => shell.interrupt());
   context.stdout('Type .help for help. A statement ends with a semicolon.\n');
-  if (settings.asOf !== undefined) await shell.setTime(settings.asOf);
   let typed: readonly string[] | undefined;
   lines.on('history', (entries: readonly string[]) => {
     typed = entries;
   });
-  lines.prompt();
-  for await (const line of lines) {
-    await shell.accept(line);
-    if (shell.isDone) break;
+  const accepted = lines[Symbol.asyncIterator](); // keeps what is typed before the first prompt
+  try {
+    if (settings.asOf !== undefined) await shell.setTime(settings.asOf);
+    lines.prompt();
+    for await (const line of accepted) {
+      await shell.accept(line);
+      if (shell.isDone) break;
+    }
+  } finally {
+    lines.close();
+    terminal.input.unref(); // the keys that Ctrl-C writes resume it
   }
-  lines.close();
-  terminal.input.unref(); // the keys that Ctrl-C writes resume it
   context.stdout('\n');
   if (typed) await history.write(typed);
 }

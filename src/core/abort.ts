@@ -17,8 +17,8 @@ export interface LinkedSignal {
 // until Node 24: Node 22 still loses such a signal that follows another one
 export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();
-  // Every request in progress listens to it; Node reports more than ten listeners as a leak.
-  setMaxListeners(0, controller.signal);
+  // Every request or query in progress listens to one; Node reports more than ten listeners as a leak.
+  setMaxListeners(0, controller.signal, ...sources.flatMap((source) => source ?? []));
   const followed = sources.flatMap((source) =>
     source ? [{ source, follow: () => controller.abort(source.reason) }] : [],
   );

@@ -7,6 +7,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+export const SCALAR = 'must be a text, a number or a boolean';
+
+/** Whether a value is what `SCALAR` says: JavaScript would write null and objects as texts. */
+export function isScalar(value: unknown): boolean {
+  return ['string', 'number', 'boolean', 'bigint'].includes(typeof value);
+}
+
 /** The value at a path of names and indexes; undefined where there is none. */
 export function valueAt(value: unknown, ...path: Path): unknown {
   return path.reduce<unknown>((inner, name) => {

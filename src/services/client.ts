@@ -233,6 +233,6 @@ export class ServiceClients {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+    await Promise.all([...this.#clients.keys()].map((target) => this.release(target)));
   }
 }

@@ -3,7 +3,7 @@ import { explainIssue } from '../config/explain-issue.ts';
 import { suggestName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { valueAt } from '../core/json-path.ts';
+import { isScalar, SCALAR, valueAt } from '../core/json-path.ts';
 import type { Log } from '../core/log.ts';
 import { catchFailure, ServiceError } from '../http/errors.ts';
 import { type ArgIssue, type Args, type Operation, type OperationParam, queryParam } from './operation.ts';
@@ -50,6 +50,7 @@ function validateArgs(operation: Operation, target: Target, args: Args): ArgIssu
   const invalid = Object.entries(args).flatMap(([path, value]) => {
     const param = Object.hasOwn(params, path) ? params[path] : undefined;
     if (value === undefined || value === '') return [];
+    if (![value].flat().every(isScalar)) return [{ path, message: SCALAR }];
     if (param) return validateValue(path, param, value, target);
     if (operation.queryEncoder?.handles(path)) return [];
     return [{ path, message: explainUnknownParam(path, Object.keys(params)) }];

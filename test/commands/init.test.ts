@@ -218,11 +218,17 @@ describe('with URLs of services', () => {
   test.each([
     [['--platform', 'https://a.example'], '--platform requires --organization'],
     [['--service', 'web'], '--service requires --mesh'],
-    [['--scheduler', 'nomad:4646'], 'must begin with https:// or http://'],
-  ])('refuses %j', async (words, message) => {
-    const { exit, stderr } = await cli(['init', ...words], { cwd: await tempFolder() });
-    expect(exit).toBe(2);
-    expect(stderr).toContain(message);
+    [['--scheduler', 'nomad:4646'], '--scheduler: must begin with https:// or http://'],
+    [['--secrets', 'vault'], '--secrets: is not a URL such as https://host:port'],
+    [['--secrets', 'https://a:password-1@vault'], '--secrets: must not contain a user or password'],
+  ])('refuses %j, with or without a token', async (words, message) => {
+    const cwd = await tempFolder();
+    for (const env of [{}, { VAULT_TOKEN: 'a-token-of-the-test' }]) {
+      const { exit, stdout, stderr } = await cli(['init', ...words], { cwd, env });
+      expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);
+      expect(stderr).not.toContain('password-1');
+    }
+    expect(existsSync(join(cwd, 'tidemark.yaml'))).toBe(false);
   });
 });
 
@@ -262,6 +268,11 @@ describe('on a terminal', () => {
       expect(result.stderr).toContain(`${service} [${address}]: `);
     }
     expect(parse(yaml).targets.map(({ kind }: { kind: string }) => kind)).toEqual(['secrets', 'mesh']);
+  });
+
+  test('does not offer an address that it would refuse, such as one with a password', async () => {
+    const { result } = await answered([], { env: { VAULT_ADDR: 'https://a:password-1@vault' } });
+    expect([result.exit, result.stderr]).toEqual([0, expect.stringContaining('Vault: URL [none]: ')]);
   });
 
   test('asks again for what is not a URL, three times', async () => {

@@ -56,7 +56,7 @@ describe('a wrong command line ends with 2', () => {
       /'yesterday' is invalid. must be a timestamp such as 2026-11-20 or 2026-11-20T02:15:00Z/,
     ],
     [['--config'], /argument missing/],
-    [['sandbox', '--rate', '-1'], /must be a whole number of 0 or more/],
+    [['sandbox', '--rate', '0'], /must be a whole number above 0/],
     [['sandbox', '--seed', 'some'], /must be a whole number, or `hostile`/],
     [['demo', '--runs', 'some'], /must be a whole number above 0/],
     [['sql', '--param', 'x', 'select 1'], /x is not NAME=VALUE/],

@@ -183,10 +183,12 @@ export class QuerySession {
   }
 
   /** An empty table would say that there was nothing. @throws TidemarkError USAGE for a time before the first pull, as `--as-of` does */
-  async #assertKnown({ moments }: Statement): Promise<void> {
+  async #assertKnown(statement: Statement): Promise<void> {
+    const { asOf } = this.#options;
+    const moments = [...statement.moments, ...(asOf ? [asOf.toISOString()] : [])];
     if (moments.length === 0) return;
     const sql = this.#files.read('query/before_first_pull');
-    const [early] = toRows(await this.#connection.runAndReadAll(sql, { moments: listValue([...moments]) }));
+    const [early] = toRows(await this.#connection.runAndReadAll(sql, { moments: listValue(moments) }));
     if (early) throw beforeFirstPull(String(early.moment), new Date(String(early.first_pull)));
   }
 

@@ -83,6 +83,18 @@ describe.skipIf(noTerminal !== undefined)('the shell', () => {
     expect(shown).not.toContain('never;');
   });
 
+  test('takes what is typed before the first prompt, and ends where its moment is refused', async () => {
+    const start = (moment: string) =>
+      runInTerminal(command, ['sql', '--as-of', moment], [['with a semicolon.', 'select 40 + 2 as answer;\r.quit\r']], {
+        cwd: place.folder,
+        env: { XDG_STATE_HOME: state },
+      });
+    const { exit, shown } = await start('today');
+    expect([exit, shown]).toEqual([0, expect.stringMatching(/answer\r\n\s+42\r\n/u)]);
+    const refused = await start('2020-01-01');
+    expect([refused.exit, refused.shown]).toEqual([2, expect.stringContaining('is before the first pull')]);
+  });
+
   test('an error is one message, and the shell goes on', async () => {
     const { shown } = await type(
       [PROMPT, 'selec 1;\r'],
