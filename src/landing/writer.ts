@@ -220,9 +220,7 @@ function maskOwn(line: string, body: string): string {
 
 /** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
 export function cleanJson(json: string): string {
-  // An escape may hide a name.
-  const isClean = !json.includes('\\u') && !mayContainSecret(json);
-  const text = isClean ? json : repairEscapes(stringify(stripSecretFields(parse(json))) ?? 'null');
+  const text = mayContainSecret(json) ? repairEscapes(stringify(stripSecretFields(parse(json))) ?? 'null') : json;
   // Line breaks between tokens have no meaning; strings cannot contain raw ones.
   return /[\r\n]/u.test(text) ? text.replaceAll(/[\r\n]+/gu, ' ') : text;
 }
