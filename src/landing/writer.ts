@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse, stringify } from 'lossless-json';
+import { stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
 import { Redactor } from '../core/redact/redactor.ts';
@@ -12,6 +12,7 @@ import {
   stripSecretFields,
 } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
+import { parseLossless } from '../http/json.ts';
 import { dropColumns } from './csv.ts';
 import { LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
@@ -220,7 +221,9 @@ function maskOwn(line: string, body: string): string {
 
 /** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
 export function cleanJson(json: string): string {
-  const text = mayContainSecret(json) ? repairEscapes(stringify(stripSecretFields(parse(json))) ?? 'null') : json;
+  const text = mayContainSecret(json)
+    ? repairEscapes(stringify(stripSecretFields(parseLossless(json))) ?? 'null')
+    : json;
   // Line breaks between tokens have no meaning; strings cannot contain raw ones.
   return /[\r\n]/u.test(text) ? text.replaceAll(/[\r\n]+/gu, ' ') : text;
 }

@@ -42,6 +42,11 @@ test('a half of a character in a body, which DuckDB refuses, is replaced', () =>
   expect(JSON.parse(cleanJson(json))).toEqual({ half: 'x\ufffd', whole: '😀', path: 'C:\\ud83d' });
 });
 
+test('of two fields with the same name the last one counts, also where a secret is dropped', () => {
+  const json = '{"id":"a","id":"b","__proto__":{"token":"s","n":12345678901234567890},"token":"s"}';
+  expect(cleanJson(json)).toBe('{"id":"b","__proto__":{"n":12345678901234567890}}');
+});
+
 const hasDescriptors = existsSync('/proc/self/fd');
 if (!hasDescriptors) console.warn('open files are not counted: this system has no /proc/self/fd');
 
