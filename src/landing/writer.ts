@@ -127,10 +127,11 @@ export class LandingWriter {
     this.#update({ notes: [...this.#state.notes, this.#options.redactor.text(text)] });
   }
 
-  /** Records that a part of the rows could not be listed: the pull is then partial. */
-  addUnknown(part: UnknownPart): void {
+  /** Records that a part of the rows could not be listed: the pull is then partial. Its values are masked as they are in its rows. */
+  addUnknown({ value, within, ...part }: UnknownPart): void {
+    const known = within && { within: { ...within, value: this.mask(within.value) } };
     const reason = this.#options.redactor.text(part.reason);
-    this.#unknownParts.push({ ...part, reason });
+    this.#unknownParts.push({ ...part, value: value && this.mask(value), ...known, reason });
   }
 
   #update(change: Partial<State>): void {

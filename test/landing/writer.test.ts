@@ -119,3 +119,16 @@ test('parts that are unknown, however many, are in the manifest, and none that c
   expect(unknown_parts).toHaveLength(20_000);
   expect(unknown_parts.at(-1)).toMatchObject({ value: 'apool-19999', reason: expect.not.stringContaining('token-of') });
 });
+
+test('a part that is unknown has the values of its rows: masked where a secret is in them', async () => {
+  const { landing, directory } = await openLanding();
+  const within = { column: 'plugin_id', value: 'token-of-the-target' };
+  landing.addUnknown({ column: 'namespace', value: 'x-token-of-the-target', within, reason: 'down' });
+  landing.addUnknown({ column: 'namespace', value: null, reason: 'down' });
+  const { unknown_parts } = await landing.commit();
+  expect(unknown_parts).toEqual([
+    { column: 'namespace', value: 'x-***', within: { column: 'plugin_id', value: '***' }, reason: 'down' },
+    { column: 'namespace', value: null, reason: 'down' },
+  ]);
+  expect(readFileSync(join(directory, 'saved_view_rows.json'), 'utf8')).not.toContain('token-of');
+});
