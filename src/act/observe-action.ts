@@ -52,7 +52,8 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   if (unproven !== undefined) return unclear(unproven);
   const inputs = definition.schema.parse(guard.inputs);
   const observed = definition.observe(results, inputs);
-  if (!isStorable(observed)) return unclear('what was read has a number that the ledger cannot hold');
+  const unfit = findUnfit(observed, remote);
+  if (unfit !== undefined) return unclear(`what was read has ${unfit} that the ledger cannot hold`);
   const precondition = definition.evaluate(observed, inputs);
   /** Whether the call that returned `response` shows in what was observed. */
   const isConfirmed = (response: unknown) =>
@@ -61,13 +62,13 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
 }
 
-/** Whether JSON can hold a value. What a service sends has integers of any size. */
-function isStorable(value: unknown): boolean {
+/** What of a value no file may hold: JSON has not every integer that a service sends, and a service may repeat our token. */
+export function findUnfit(value: unknown, remote: Pick<RemoteServices, 'mask'>): string | undefined {
   try {
-    JSON.stringify(value);
-    return true;
+    const text = JSON.stringify(value) ?? '';
+    return remote.mask(text) === text ? undefined : 'a secret';
   } catch (error) {
-    if (error instanceof TypeError) return false;
+    if (error instanceof TypeError) return 'a number';
     throw error;
   }
 }

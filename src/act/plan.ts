@@ -15,6 +15,7 @@ import type { Playbook } from './define.ts';
 import { explainUnsettled, listBlocking } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
+import { findUnfit } from './observe-action.ts';
 import { findingIds, type Plan, planDigest } from './plan-file.ts';
 import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-targets.ts';
 import { type Acting, type RemoteServices, withServices } from './remote.ts';
@@ -286,11 +287,14 @@ async function planGroup(
         remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
       query: (name, params) => database.rows(files.read(`remediation/${name}`), { ...params, target: target.name }),
     });
-    if ('skip' in planned) return { reason: planned.skip, isUnanswered: false };
+    if ('skip' in planned) return { reason: remote.mask(planned.skip), isUnanswered: false };
     return planned.map((action) => {
       const { affectedRow } = action;
       const affectedRows = affectedRow === undefined ? subjects : affectedRow === null ? [] : [affectedRow];
-      return { action: buildAction(action, findings, target), affectedRows };
+      const built = buildAction(action, findings, target);
+      const unfit = findUnfit(built.guard.inputs, remote);
+      if (unfit !== undefined) throw new TidemarkError('DATA', `what was read has ${unfit} that a plan cannot hold`);
+      return { action: built, affectedRows };
     });
   } catch (error) {
     if (context.signal.aborted) throw error;

@@ -6,7 +6,7 @@ import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
+import { type Log, shortenText } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
 import type { Ticket } from './adaptive-rate-limiter.ts';
@@ -64,6 +64,8 @@ export interface CallOptions {
 export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<T>;
 
 const MAX_REDIRECTS = 3;
+/** The longest message that is known has a half. */
+const MAX_MESSAGE_LENGTH = 1000;
 /** Failures of the whole target. */
 const CONCERNS_ALL: readonly FailureKind[] = ['unreachable', 'sealed'];
 
@@ -121,7 +123,8 @@ export class HttpClient {
     const { message, ...problem } = result.problem;
     const { origin, pathname } = request.url;
     const url = redactor.text(problem.status === undefined ? origin : pathname);
-    throw new ServiceError({ ...problem, operation, target, url, serviceMessage: redactor.text(message) });
+    const serviceMessage = shortenText(redactor.text(message), MAX_MESSAGE_LENGTH); // of a secret that is cut, the rest would be shown
+    throw new ServiceError({ ...problem, operation, target, url, serviceMessage });
   }
 
   /** One attempt, from which the number of requests in progress follows. */
@@ -202,8 +205,6 @@ function credentialHeader({ tokenHeader, token, writeToken }: HttpClientOptions[
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Of a destination in a message. */
-const MAX_DESTINATION_LENGTH = 200;
 /** These keep method and body (RFC 9110 §15.4). A Vault standby answers 307 (docs/services/secrets.md#real-product). */
 const KEEPS_METHOD = [307, 308];
 
@@ -230,9 +231,7 @@ export function redirectError(from: URL, response: Response): HttpFailure | unde
     failure: 'malformed',
     status: response.status,
     message:
-      to === undefined
-        ? 'redirect without a destination'
-        : `redirect to ${(isElsewhere ? to.origin : to.pathname).slice(0, MAX_DESTINATION_LENGTH)}`,
+      to === undefined ? 'redirect without a destination' : `redirect to ${isElsewhere ? to.origin : to.pathname}`,
     hint: isElsewhere
       ? 'the token is not sent to another origin: if that is the service, set `url` of this target to it'
       : 'check `url` of this target',

@@ -125,17 +125,22 @@ function refuseExisting(root: string): (error: NodeJS.ErrnoException) => false {
   };
 }
 
-/** What a link leads to is no part of the lake: nothing says whether it is there for other machines, or who else writes it. */
+/**
+ * What a link leads to is no part of the lake: nothing says whether it is there for other machines, or who else writes it. A pipe would
+ * wait for a writer, and a device has no end.
+ */
 async function refuseLinks(root: string, path: string): Promise<void> {
   const names = path.split('/').filter(Boolean);
   for (let length = 1; length <= names.length; length++) {
     const part = join(root, ...names.slice(0, length));
-    if ((await lstat(part).catch(ignoreMissing))?.isSymbolicLink()) throw linkError(part);
+    const entry = await lstat(part).catch(ignoreMissing);
+    if (entry && !entry.isFile() && !entry.isDirectory()) throw linkError(part, entry);
   }
 }
 
-function linkError(path: string): TidemarkError {
-  return new TidemarkError('DATA', `${path} is a link, and a lake has none`, {
+function linkError(path: string, entry: Pick<Dirent, 'isSymbolicLink'>): TidemarkError {
+  const what = entry.isSymbolicLink() ? 'a link' : 'a pipe or a device';
+  return new TidemarkError('DATA', `${path} is ${what}, and a lake has none`, {
     hint: 'put the folder or file itself in its place, from a copy of the lake if there is no other',
   });
 }
@@ -148,7 +153,7 @@ async function listFolders(root: string): Promise<readonly string[]> {
 async function readEntries(folder: string, recursive = false): Promise<readonly Dirent[]> {
   const entries = (await readdir(folder, { recursive, withFileTypes: true }).catch(ignoreMissing)) ?? [];
   const link = entries.find((entry) => entry.isSymbolicLink());
-  if (link) throw linkError(join(link.parentPath, link.name));
+  if (link) throw linkError(join(link.parentPath, link.name), link);
   return entries;
 }
 

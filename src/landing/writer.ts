@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse, stringify } from 'lossless-json';
+import { stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
 import { Redactor } from '../core/redact/redactor.ts';
@@ -12,6 +12,7 @@ import {
   stripSecretFields,
 } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
+import { parseLossless } from '../http/json.ts';
 import { dropColumns } from './csv.ts';
 import { LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
@@ -126,10 +127,11 @@ export class LandingWriter {
     this.#update({ notes: [...this.#state.notes, this.#options.redactor.text(text)] });
   }
 
-  /** Records that a part of the rows could not be listed: the pull is then partial. */
-  addUnknown(part: UnknownPart): void {
+  /** Records that a part of the rows could not be listed: the pull is then partial. Its values are masked as they are in its rows. */
+  addUnknown({ value, within, ...part }: UnknownPart): void {
+    const known = within && { within: { ...within, value: this.mask(within.value) } };
     const reason = this.#options.redactor.text(part.reason);
-    this.#unknownParts.push({ ...part, reason });
+    this.#unknownParts.push({ ...part, value: value && this.mask(value), ...known, reason });
   }
 
   #update(change: Partial<State>): void {
@@ -220,9 +222,9 @@ function maskOwn(line: string, body: string): string {
 
 /** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
 export function cleanJson(json: string): string {
-  // An escape may hide a name.
-  const isClean = !json.includes('\\u') && !mayContainSecret(json);
-  const text = isClean ? json : repairEscapes(stringify(stripSecretFields(parse(json))) ?? 'null');
+  const text = mayContainSecret(json)
+    ? repairEscapes(stringify(stripSecretFields(parseLossless(json))) ?? 'null')
+    : json;
   // Line breaks between tokens have no meaning; strings cannot contain raw ones.
   return /[\r\n]/u.test(text) ? text.replaceAll(/[\r\n]+/gu, ' ') : text;
 }

@@ -225,6 +225,11 @@ export class ServiceClients {
     return client;
   }
 
+  /** Masks the secrets of the user in what a service says. */
+  mask(text: string): string {
+    return this.#options.redactor.row(text);
+  }
+
   /** Closes the connections of a target that needs no more requests. */
   async release(target: string): Promise<void> {
     const client = this.#clients.get(target);

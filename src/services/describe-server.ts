@@ -172,16 +172,17 @@ export async function identifyService(
   const body = answer instanceof ServiceError ? undefined : answer.json();
   const said = Object.entries(question.fields).flatMap(([field, path]) => {
     const value = textAt(body, ...path);
-    return value === null ? [] : [[field, value.slice(0, MAX_FIELD_LENGTH)]];
+    return value === null ? [] : [[field, clients.mask(value).slice(0, MAX_FIELD_LENGTH)]];
   });
   return said.length === 0 ? null : Object.fromEntries(said);
 }
 
 /**
  * Asks a server for its product and version. A token that may not ask, and a server without the endpoint, leave the version unknown.
+ * @param mask hides secrets, before a part of one is cut off or spelled otherwise
  * @throws ServiceError where the server cannot answer.
  */
-export async function askVersion(client: ServiceClient): Promise<ServerVersion> {
+export async function askVersion(client: ServiceClient, mask: (text: string) => string): Promise<ServerVersion> {
   const { operation, read, refused } = VERSION_QUESTIONS[client.target.kind as keyof typeof VERSION_QUESTIONS];
   const answer = await client.call(operation).catch(takeRefusal);
   if (answer instanceof ServiceError) {
@@ -189,7 +190,13 @@ export async function askVersion(client: ServiceClient): Promise<ServerVersion> 
     return { product: refused, version: null, note };
   }
   const { product, version } = read(answer);
-  return { product, version: version?.slice(0, MAX_VERSION_LENGTH) ?? null, note: null };
+  const show = (text: string) => mask(text).slice(0, MAX_VERSION_LENGTH);
+  const shown =
+    product &&
+    show(product)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/gu, '-');
+  return { product: shown, version: version === null ? null : show(version), note: null };
 }
 
 /** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, where the service is at fault */
@@ -197,13 +204,8 @@ export const takeRefusal = catchFailure(({ status = 0 }) => [400, 401, 403, 404,
 
 /** `HCP Terraform`, which has no version, and `Terraform Enterprise`. */
 function readPing({ headers }: ServiceResponse) {
-  const name = headers
-    .get('tfp-appname')
-    ?.toLowerCase()
-    .replaceAll(/[^a-z0-9]+/gu, '-');
   const version = headers.get('x-tfe-version') || null;
-  const product = name?.slice(0, MAX_VERSION_LENGTH) || (version === null ? null : 'terraform-enterprise');
-  return { product, version };
+  return { product: headers.get('tfp-appname') || (version === null ? null : 'terraform-enterprise'), version };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -181,6 +182,16 @@ test.each([
   else await writeFile(join(folder, MANIFEST), typeof change === 'string' ? change : JSON.stringify(change(manifest)));
   expect((await backup('verify')).exit).toBe(4);
   expect((await backup('restore')).exit).toBe(4);
+});
+
+test('a pipe in place of the manifest is refused, and not waited for', async () => {
+  await mkdir(folder);
+  execFileSync('mkfifo', [join(folder, MANIFEST)]);
+  const refused = {
+    exit: 4,
+    stderr: expect.stringContaining('manifest.json cannot be read: it is not a regular file'),
+  };
+  expect(await backup('verify')).toMatchObject(refused);
 });
 
 test('a data folder that is not empty is not restored to; what a killed restore left is', async () => {

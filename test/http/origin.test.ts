@@ -108,6 +108,18 @@ describe('redirects', () => {
     },
   );
 
+  it('of a token that a destination repeats, no part is shown, wherever the message is cut', async () => {
+    for (const length of [180, 195, 980, 990]) {
+      const server = await serve((_request, response) =>
+        response.writeHead(302, { location: `/v1/${'x'.repeat(length)}${TOKEN}` }).end(),
+      );
+      const { client } = createTestClient(createTarget('secrets', server.origin));
+      const message = await client.call(secrets.keys.list).catch(String);
+      expect(message).toMatch(/redirect to \/v1\/x+/u);
+      expect(message).not.toContain(TOKEN.slice(0, 4));
+    }
+  });
+
   it.each([
     ['with a user and a password', (host: string) => `http://user:its-password@${host}/api/v2/moved`],
     ['of another protocol that names the origin', (host: string) => `blob:http://${host}/api/v2/moved`],

@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createOrRead, type LakeStore } from '../../src/lake/store.ts';
@@ -32,5 +33,17 @@ test('a file that goes between the attempt to create it and its reading is creat
     };
     expect(await createOrRead(passing, '_publishes/1', 'own')).toBeUndefined();
     expect(await store.read('_publishes/1')).toBe('own');
+  });
+});
+
+test('a link is not followed, and a pipe not waited for, whatever name it has', async () => {
+  const folder = await tempFolder();
+  await mkdir(join(folder, 't'));
+  execFileSync('mkfifo', [join(folder, 't', 'pipe')]);
+  await symlink('/dev/zero', join(folder, 't', 'link'));
+  await withStore(folder, {}, async (store) => {
+    await expect(store.read('t/pipe')).rejects.toThrow(/pipe is a pipe or a device, and a lake has none/u);
+    await expect(store.locate('t/pipe')).rejects.toThrow(/pipe is a pipe or a device/u);
+    await expect(store.read('t/link')).rejects.toThrow(/link is a link, and a lake has none/u);
   });
 });

@@ -42,6 +42,11 @@ test('a half of a character in a body, which DuckDB refuses, is replaced', () =>
   expect(JSON.parse(cleanJson(json))).toEqual({ half: 'x\ufffd', whole: '😀', path: 'C:\\ud83d' });
 });
 
+test('of two fields with the same name the last one counts, also where a secret is dropped', () => {
+  const json = '{"id":"a","id":"b","__proto__":{"token":"s","n":12345678901234567890},"token":"s"}';
+  expect(cleanJson(json)).toBe('{"id":"b","__proto__":{"n":12345678901234567890}}');
+});
+
 const hasDescriptors = existsSync('/proc/self/fd');
 if (!hasDescriptors) console.warn('open files are not counted: this system has no /proc/self/fd');
 
@@ -113,4 +118,17 @@ test('parts that are unknown, however many, are in the manifest, and none that c
   const { unknown_parts = [] } = await landing.commit();
   expect(unknown_parts).toHaveLength(20_000);
   expect(unknown_parts.at(-1)).toMatchObject({ value: 'apool-19999', reason: expect.not.stringContaining('token-of') });
+});
+
+test('a part that is unknown has the values of its rows: masked where a secret is in them', async () => {
+  const { landing, directory } = await openLanding();
+  const within = { column: 'plugin_id', value: 'token-of-the-target' };
+  landing.addUnknown({ column: 'namespace', value: 'x-token-of-the-target', within, reason: 'down' });
+  landing.addUnknown({ column: 'namespace', value: null, reason: 'down' });
+  const { unknown_parts } = await landing.commit();
+  expect(unknown_parts).toEqual([
+    { column: 'namespace', value: 'x-***', within: { column: 'plugin_id', value: '***' }, reason: 'down' },
+    { column: 'namespace', value: null, reason: 'down' },
+  ]);
+  expect(readFileSync(join(directory, 'saved_view_rows.json'), 'utf8')).not.toContain('token-of');
 });

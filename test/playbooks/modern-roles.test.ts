@@ -29,11 +29,12 @@ const ROLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 
 /** A number that a plan and the ledger cannot hold: JSON has it, a double has not. */
 let maxTtl = '7200';
+let namespace = 'team-a';
 
 const answerRole: FaultHook = ({ method, path }, { kind }) => {
   const role = ROLES[/\/consul\/roles\/([^/]+)$/u.exec(path)?.[1] ?? ''];
   if (kind !== 'secrets' || method !== 'GET' || !role) return undefined;
-  return { status: 200, body: JSON.stringify({ data: role }).replace('7200', maxTtl) };
+  return { status: 200, body: JSON.stringify({ data: role }).replace('7200', maxTtl).replace('team-a', namespace) };
 };
 
 const atEnd = cleanAtEnd();
@@ -90,11 +91,24 @@ test('lists of policies may come as text with commas, and under their old name',
   });
 });
 
-test('a number that no plan can hold leaves the action to a later apply', async () => {
+test('an action whose subject repeats a token of ours is not planned', async () => {
+  namespace = place.sandbox.tokens.secrets.read;
+  const { actions, skipped } = await place.plan(['--max-percent', '100']);
+  namespace = 'team-a';
+  expect(actions).toEqual([]);
+  expect(skipped.map(({ reason }) => reason)).toContain('what was read has a secret that a plan cannot hold');
+});
+
+test('a number or a secret that no ledger can hold leaves the action to a later apply', async () => {
+  await place.plan(['--max-percent', '100']);
   await place.approve();
+  const apply = async () => (await place.apply([], 1)).json<{ rows: LedgerRow[] }>().rows;
   maxTtl = '9007199254740993';
-  const { json } = await place.apply([], 1);
-  maxTtl = '7200';
   const reason = 'what was read has a number that the ledger cannot hold';
-  expect(json<{ rows: LedgerRow[] }>().rows).toMatchObject([{ status: 'failed', reason }]);
+  expect(await apply()).toMatchObject([{ status: 'failed', reason }]);
+  [maxTtl, namespace] = ['7200', place.sandbox.tokens.secrets.read];
+  const secret = 'what was read has a secret that the ledger cannot hold';
+  expect(await apply()).toMatchObject([{ status: 'failed', reason: secret }]);
+  namespace = 'team-a';
+  expect(JSON.stringify(await place.ledger())).not.toContain(place.sandbox.tokens.secrets.read);
 });

@@ -1,8 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { TargetKind } from '../../src/config/config.ts';
-import { askVersion } from '../../src/services/describe-server.ts';
-import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
+import { createLog } from '../../src/core/log.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
+import { ServiceClients } from '../../src/services/client.ts';
+import { askVersion, identifyService } from '../../src/services/describe-server.ts';
+import { createTarget, createTestClient, startServer, TOKEN } from '../helpers/http-service.ts';
 import { readRecorded } from '../recorded/recorded.ts';
+
+/** Of the token, as a landing masks it. */
+const mask = (text: string) => text.replaceAll(TOKEN, '***');
 
 interface Answer {
   readonly status?: number;
@@ -17,7 +23,7 @@ async function ask(kind: TargetKind, { status = 200, headers = {}, body = '' }: 
   });
   onTestFinished(server.close);
   const { client } = createTestClient(createTarget(kind, server.origin, { flavor: 'hashicorp', organization: 'acme' }));
-  const { product, version, note } = await askVersion(client);
+  const { product, version, note } = await askVersion(client, mask);
   return [product, version, ...(note === null ? [] : [note])];
 }
 
@@ -125,5 +131,30 @@ test('Vault is asked for its health outside of the namespace, where alone it tel
   const { client } = createTestClient(
     createTarget('secrets', server.origin, { flavor: 'hashicorp', namespace: 'admin/team' }),
   );
-  expect(await askVersion(client)).toEqual({ product: 'vault', version: '1.19.5+ent', note: null });
+  expect(await askVersion(client, mask)).toEqual({ product: 'vault', version: '1.19.5+ent', note: null });
+});
+
+test.each<[string, TargetKind, Answer, readonly unknown[]]>([
+  [
+    'a body',
+    'secrets',
+    { body: { ...HEALTH, version: `1.${'9'.repeat(90)}${TOKEN}` } },
+    ['vault', `1.${'9'.repeat(90)}***`],
+  ],
+  ['a header', 'platform', { headers: { 'TFP-AppName': `Terraform ${TOKEN}` } }, ['terraform-', null]],
+])('a token that %s repeats is masked before it is cut or spelled otherwise', async (_, kind, answer, expected) => {
+  expect(await ask(kind, answer)).toEqual(expected);
+});
+
+test('a token that a server gives as its name is masked before it is cut: plans and manifests have it', async () => {
+  const server = await startServer((_, response) => {
+    response.end(JSON.stringify({ ...HEALTH, cluster_id: TOKEN, cluster_name: `${'x'.repeat(190)}${TOKEN}` }));
+  });
+  onTestFinished(server.close);
+  const redactor = new Redactor();
+  const context = { redactor, log: createLog({ write: () => {}, redactor, quiet: true }), env: {} };
+  const clients = new ServiceClients({ maxWait: 1 }, context, new AbortController().signal);
+  const target = createTarget('secrets', server.origin, { flavor: 'hashicorp' });
+  const expected = { cluster_id: '***', cluster_name: `${'x'.repeat(190)}***` };
+  expect(await identifyService(clients, target)).toEqual(expected);
 });

@@ -28,14 +28,15 @@ export function isSecretField(name: string): boolean {
   return PLAIN_NAMES.has(plain) || (PLAIN_ENDS.some((end) => plain.endsWith(end)) && plain !== NEXT_TOKEN);
 }
 
+/** What `toPlain` drops may stand between any two letters. */
 const SECRET_FIELD_TEXT = new RegExp(
-  `(?:${[...SECRET_NAMES, ...SECRET_ENDS].join('|').replaceAll('_', '[-_ ]?')})"\\s*:`,
+  `(?:${[...PLAIN_NAMES, ...PLAIN_ENDS].map((name) => [...name, '"'].join('[^a-z0-9]*')).join('|')})\\s*:`,
   'iu',
 );
 
-/** A quick test of JSON text for any secret field, so that most responses need not be parsed again. */
+/** A quick test of JSON text for any secret field, so that most responses need not be parsed again. An escape may hide a name. */
 export function mayContainSecret(json: string): boolean {
-  return SECRET_FIELD_TEXT.test(json);
+  return json.includes('\\u') || SECRET_FIELD_TEXT.test(json);
 }
 
 /** A deep copy without secret fields. */

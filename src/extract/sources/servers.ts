@@ -8,10 +8,10 @@ export const servers: SourceDefinition = {
   flavor: 'hashicorp',
   operations: Object.values(VERSION_QUESTIONS).map(({ operation }) => operation),
   async extract({ client, landing }) {
-    const server = await askVersion(client);
+    const server = await askVersion(client, (text) => landing.mask(text));
     if (server.note !== null) landing.addNote(server.note);
     await landing.writeJson({ kind: client.target.kind, ...server });
     landing.expectRows(1);
   },
-  checkAccess: async (client) => void (await askVersion(client)),
+  checkAccess: async (client) => void (await askVersion(client, String)),
 };

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { TidemarkError } from '../../core/errors.ts';
-import { ignoreMissing } from '../../core/fs.ts';
+import { ignoreMissing, MAX_TEXT_KIBIBYTES, readNamedFile } from '../../core/fs.ts';
 import { tryParseJson } from '../../http/json.ts';
 
 /**
@@ -44,8 +44,8 @@ export type BackupManifest = z.infer<typeof manifest>;
 /** Undefined where there is none. @throws TidemarkError DATA where it is not one. */
 export async function findManifest(folder: string): Promise<BackupManifest | undefined> {
   const file = join(folder, MANIFEST);
-  const text = await readFile(file, 'utf8').catch(ignoreMissing);
-  if (text === undefined) return undefined;
+  if (!(await lstat(file).catch(ignoreMissing))) return undefined;
+  const text = readNamedFile(file, { code: 'DATA', maxKibibytes: MAX_TEXT_KIBIBYTES });
   const { data } = manifest.safeParse(tryParseJson(text));
   if (data) return data;
   throw new TidemarkError('DATA', `${file} is not the manifest of a backup`);

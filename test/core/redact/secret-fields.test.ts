@@ -22,6 +22,11 @@ test('a secret field is dropped by its name, in any spelling and at any depth', 
     'key_material',
     'api_token',
     'db-password',
+    'fs.s3a.secret.key',
+    'access  key',
+    'pass_word',
+    'token!',
+    '"password"',
   ]) {
     expect(mayContainSecret(JSON.stringify({ [name]: 1 })), name).toBe(true);
     expect(stripSecretFields({ [name]: 1 }), name).toEqual({});
