@@ -54,13 +54,18 @@ export async function verifyChecksums(database: Database, files: SqlFiles, isPub
 /** An empty warehouse takes 4 MiB, and one of 10,000 workspaces 7. */
 const NEW_FILE_BYTES = 8 * 1024 * 1024;
 
-/** Bytes that a run may need: the working file at twice its size, a copy of it to publish, and a landing as large as the largest. */
+/** The landings whose files are measured: before one row is written, those of months at hundreds of targets would take minutes. */
+const MEASURED_LANDINGS = 10;
+
+/** Bytes that a run may need: the working file at twice its size, a copy of it to publish, and a landing as large as the largest of the last ones. */
 async function requiredBytes(data: string): Promise<number> {
   const { work, published } = warehouseFiles(data);
   const files = [work, published].map((file) => stat(file).catch(ignoreMissing));
   const sizes = (await Promise.all(files)).map((file) => file?.size ?? 0);
-  const landings = (await listLandings({ data })).map((run) => landingBytes(landingDirectory({ data }, run)));
-  return 3 * Math.max(NEW_FILE_BYTES, ...sizes) + Math.max(0, ...(await Promise.all(landings)));
+  let largest = 0;
+  for (const run of (await listLandings({ data })).slice(-MEASURED_LANDINGS))
+    largest = Math.max(largest, await landingBytes(landingDirectory({ data }, run)));
+  return 3 * Math.max(NEW_FILE_BYTES, ...sizes) + largest;
 }
 
 /** Runs before anything is written. @throws TidemarkError INCOMPLETE if the disk has too little free space. */

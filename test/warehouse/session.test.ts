@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { lstat, mkdir, open, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, open, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readLedger } from '../../src/act/ledger-table.ts';
@@ -35,6 +35,17 @@ test('a warehouse that is a link to what is not mounted is neither absent nor re
   await expect(withPublished(config, async () => {})).rejects.toThrow(problem);
   await expect(readLedger(config), 'what it has seen of the ledger is unknown').rejects.toThrow(problem);
   expect((await lstat(published)).isSymbolicLink()).toBe(true);
+});
+
+test('what a run may need is judged by its last landings: the files of all would be measured before one row is written', async () => {
+  const config = mailConfig(await tempFolder());
+  const landing = (day: number) => join(config.data, 'landing', `202611${day}T021500Z`);
+  for (let day = 10; day < 21; day++) await mkdir(landing(day), { recursive: true });
+  await writeFile(join(landing(10), 'large'), '');
+  await truncate(join(landing(10), 'large'), 2 ** 43); // more than is free, and on no disk
+  await withWarehouse({ ...SESSION, config }, async () => {});
+  await rename(join(landing(10), 'large'), join(landing(11), 'large'));
+  await expect(withWarehouse({ ...SESSION, config }, async () => {})).rejects.toThrow('the disk is full');
 });
 
 test('a wrong query is no sign of a warehouse of an earlier version', async () => {

@@ -63,7 +63,8 @@ async function readEstate(exchange: Exchange, at: Date) {
   const [countsSql, openSql] = [files.read('reports/lead/finding_counts'), files.read('reports/lead/open_findings')];
   const [[counts = {}], open] = await Promise.all([
     readRows(exchange, countsSql, params, 1),
-    readRows(exchange, openSql, params),
+    // The critical ones come first. All lines of a large estate are more than a page holds.
+    readRows(exchange, openSql, params, MAX_CRITICAL),
   ]);
   const critical = open.filter(({ severity }) => severity === 'critical');
   const after = counts.compared_with ?? '';
@@ -73,8 +74,8 @@ async function readEstate(exchange: Exchange, at: Date) {
     isKnown: counts.is_known === 'true',
     unassessed: number('unassessed'),
     counts: ['critical', 'warning', 'info'].map((severity) => ({ severity, count: number(severity) })),
-    critical: critical.slice(0, MAX_CRITICAL).map((row) => viewLine(exchange, row, at)),
-    more: critical.slice(MAX_CRITICAL).reduce((sum, { findings }) => sum + Number(findings), 0),
+    critical: critical.map((row) => viewLine(exchange, row, at)),
+    more: critical.reduce((left, { findings }) => left - Number(findings), number('critical')),
     after,
     appeared: number('appeared') + number('returned') + number('unaccepted'),
     resolved: number('resolved'),

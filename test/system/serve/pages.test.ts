@@ -84,6 +84,28 @@ describe('the home page', () => {
     expect(order[0]).toBeGreaterThan(0);
   });
 
+  test('names the first critical findings of an estate that has more than a page holds, and counts the others', async () => {
+    const { change, get } = await changing();
+    const [targets, findings] = [250, 50];
+    await change(async (database) => {
+      await database.script(`
+        create temp table one as from findings where severity = 'critical' and state in ('new', 'open') limit 1;
+        create temp table many as select one.* replace (concat('f-', t, '-', n) as finding_id, concat('target-', t) as target, repeat('long', 200) || n as title) from one, range(${targets}) as a (t), range(${findings}) as b (n);
+        insert into findings from many;
+        insert into finding_events by name select finding_id, target, rule, first_seen as changed_at, state, severity, 'found' as reason from many;
+      `);
+    });
+    const { status, body } = await get('/', HTML);
+    expect(status, body).toBe(200);
+    const shown = parseElements(body).filter(({ attributes }) => attributes.class === 'wrong');
+    expect(shown).toHaveLength(21);
+    const count = Number(/([\d,]+) critical/u.exec(body)?.[1]?.replaceAll(',', ''));
+    expect(count).toBeGreaterThanOrEqual(targets * findings);
+    const more = Number(/and ([\d,]+) more/u.exec(shown.at(-1)?.text ?? '')?.[1]?.replaceAll(',', ''));
+    expect(more).toBeGreaterThan(count - 20 * findings - 1);
+    expect(more).toBeLessThan(count);
+  });
+
   test('tells the rows that changed in the last run by table, with a link to them', async () => {
     const { change, get } = await changing();
     await change(async (database) => {
