@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, lstatSync } from 'node:fs';
-import { delimiter, dirname, extname, join, resolve } from 'node:path';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import { QueryProcess } from '../ask/query/query-process.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
@@ -54,7 +54,11 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
     };
     if (flags.output === undefined) {
       await printResult(context, queries, { ...request, screen: selectScreen(context, flags.maxRows) });
-    } else await writeResultFile(context, queries, request, resolve(context.cwd, flags.output));
+    } else {
+      const path = resolve(context.cwd, flags.output);
+      assertOutside(config.data, path);
+      await writeResultFile(context, queries, request, path);
+    }
   } catch (error) {
     if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', errorMessage(context.signal.reason));
     throw error;
@@ -108,6 +112,16 @@ async function printResult(
   const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
   if (context.screen && isLong) await writeToPager(context, print);
   else await print(context.stream);
+}
+
+/** A result must not replace the ledger or the warehouse. @throws TidemarkError USAGE */
+function assertOutside(data: string, path: string): void {
+  if (!existsSync(data)) return;
+  const within = relative(realpathSync(data), realpathSync(dirname(path)));
+  if (within.startsWith('..') || isAbsolute(within)) return;
+  throw new TidemarkError('USAGE', `${path} is in the data folder, where Tidemark alone writes`, {
+    hint: 'write the result to another folder',
+  });
 }
 
 /** @throws TidemarkError USAGE if `path` is a link, a device or a folder */

@@ -229,6 +229,16 @@ describe('formats', () => {
     expect((await readdir(place.folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
+  test('never into the data folder: the ledger and the warehouse are there', async () => {
+    const warehouse = join(place.folder, 'data', 'warehouse.duckdb');
+    const before = await readFile(warehouse);
+    for (const file of ['data/warehouse.duckdb', 'data/landing/x.csv', `${place.folder}/./data/x.csv`]) {
+      const { exit, stderr } = await sql('select 1', '--format', 'csv', '-o', file);
+      expect([exit, stderr]).toEqual([2, expect.stringContaining('is in the data folder')]);
+    }
+    expect(before.equals(await readFile(warehouse))).toBe(true);
+  });
+
   test('never through a link, and an error leaves the file as it was', async () => {
     await writeFile(join(place.folder, 'kept.csv'), 'kept');
     await symlink(join(place.folder, 'kept.csv'), join(place.folder, 'link.csv'));
