@@ -6,6 +6,7 @@ import { withRequiredSize } from '../services/pagination.ts';
 import { validateRequest } from '../services/validate-request.ts';
 import type { ActionDefinition, ParameterSources, PlannedAction, Playbook, PlaybookFinding } from './define.ts';
 import type { Action, Plan } from './plan-file.ts';
+import { ask } from './playbook-fault.ts';
 import { getOperation, isReversibleAction } from './registry.ts';
 
 /** What an action of a plan sends and reads: it follows from the inputs in its guard, and is derived again when the plan is applied. */
@@ -47,7 +48,7 @@ export function buildAction(
     finding_id: first.finding_id,
     ...(isShared && { finding_ids: findings.map(({ finding_id }) => finding_id) }),
     subject_name: isShared ? null : first.subject_name,
-    summary,
+    summary: z.string().parse(summary),
     // The title of an undo is what the plan says of all findings.
     why: isShared && !isUndo ? `${findings.length} findings, the oldest: ${first.title}` : first.title,
     since: first.since,
@@ -62,7 +63,7 @@ export function buildAction(
  */
 function deriveCall(definition: ActionDefinition, given: unknown): Pick<Action, 'params' | 'body' | 'guard'> {
   const inputs = definition.schema.parse(given);
-  const body = definition.body?.(inputs);
+  const body = ask(() => definition.body?.(inputs));
   const reads = Object.entries(definition.reads).map(([name, { params, absence: _, ...read }]) => [
     name,
     { ...read, params: resolveParams(params, inputs) },
@@ -78,7 +79,7 @@ function deriveCall(definition: ActionDefinition, given: unknown): Pick<Action, 
 export function explainInvalid(error: unknown, source: string): string {
   if (!(error instanceof z.ZodError)) return formatError(catchKnown(error));
   const [issue] = error.issues;
-  return `${source} has no valid ${issue?.path.join('.') ?? 'detail'}: ${issue?.message ?? ''}`;
+  return `${source} has no valid ${issue?.path.join('.') || 'detail'}: ${issue?.message ?? ''}`;
 }
 
 /** The values of parameters; an input that is null is left out. */
