@@ -166,7 +166,7 @@ export function formatActions(
 ): string {
   return plan.actions
     .map((action) => {
-      const definition = matchDefinition(plan, action, playbooks);
+      const definition = ask(() => matchDefinition(plan, action, playbooks));
       const call = formatCall(action, config, redactor);
       const difference = formatChange(describeChange(action, definition), colors);
       const lines = [...call, ...difference].map((line) => `  ${line}\n`);

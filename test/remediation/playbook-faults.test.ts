@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { applyPlan } from '../../src/act/apply.ts';
 import type { ActionDefinition, Playbook } from '../../src/act/define.ts';
 import { createPlan } from '../../src/act/plan.ts';
@@ -71,7 +72,7 @@ test('a playbook that neither ends nor reads is a fault, and one that reads is w
   expect(await waiting).toEqual([]);
 });
 
-type Edit = Partial<Record<'observe' | 'evaluate' | 'isConfirmed', () => unknown>>;
+type Edit = Partial<Record<'observe' | 'evaluate' | 'isConfirmed' | 'schema', unknown>>;
 
 /** Applies the plan with a playbook that has these functions in the place of its own. */
 async function applyWith(edit: Edit) {
@@ -81,6 +82,12 @@ async function applyWith(edit: Edit) {
   const plan = await readPlan(harness.place.planFile);
   return applyPlan(plan, { ...prepare(), playbooks, maxFailures: 9 });
 }
+
+test('a plan whose playbook cannot take its inputs any more is not applied', async () => {
+  const schema = z.object({}).transform(fail);
+  await expect(applyWith({ schema })).rejects.toMatchObject({ message: 'the playbook failed: of a user', exit: 1 });
+  expect(harness.writes()).toEqual([]);
+});
 
 const UNREAD = 'the subject could not be read: the playbook failed:';
 const UNSAID = '`evaluate` of the playbook does not say whether the action applies';
