@@ -137,7 +137,7 @@ async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
   let built: NewAction;
   try {
-    const restoring = { action: undo.action, inputs, summary: ask(() => undo.summary(applied)) };
+    const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
     built = buildAction(restoring, findings, target, { isUndo: true });
   } catch (error) {
     return leaveOut(attempt.context.redactor.text(explainInvalid(error, 'the ledger')));
