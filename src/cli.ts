@@ -176,8 +176,15 @@ export async function main(): Promise<void> {
     });
   }
   process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
-  process.on('exit', () => {
+  let isDone = false;
+  process.on('exit', (code) => {
     for (const interrupt of interrupts) interrupt();
+    if (isDone || code !== EXIT.done) return;
+    // A playbook of a plugin runs in this process.
+    process.stderr.write(
+      'error: the process was ended before the command was done, as by a `process.exit` of a plugin\n',
+    );
+    process.exitCode = EXIT.incomplete;
   });
   let isRead = true;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -205,6 +212,7 @@ export async function main(): Promise<void> {
     terminal: process.stderr.isTTY ? process.stderr : undefined,
     signal: stop.signal,
   });
+  isDone = true;
   if (isHungUp) hangUp();
   // Text that nobody reads any more must not keep the process alive.
   if (stop.signal.aborted && process.stdout.writableLength > 0) process.exit();

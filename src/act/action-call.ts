@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
-import { catchKnown, formatError, TidemarkError } from '../core/errors.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
 import { withRequiredSize } from '../services/pagination.ts';
 import { validateRequest } from '../services/validate-request.ts';
 import type { ActionDefinition, ParameterSources, PlannedAction, Playbook, PlaybookFinding } from './define.ts';
 import type { Action, Plan } from './plan-file.ts';
+import { ask, toFault } from './playbook-fault.ts';
 import { getOperation, isReversibleAction } from './registry.ts';
 
 /** What an action of a plan sends and reads: it follows from the inputs in its guard, and is derived again when the plan is applied. */
@@ -47,7 +48,7 @@ export function buildAction(
     finding_id: first.finding_id,
     ...(isShared && { finding_ids: findings.map(({ finding_id }) => finding_id) }),
     subject_name: isShared ? null : first.subject_name,
-    summary,
+    summary: z.string().parse(summary),
     // The title of an undo is what the plan says of all findings.
     why: isShared && !isUndo ? `${findings.length} findings, the oldest: ${first.title}` : first.title,
     since: first.since,
@@ -74,11 +75,11 @@ function deriveCall(definition: ActionDefinition, given: unknown): Pick<Action, 
   };
 }
 
-/** For `catch`: why there is no such action. @param source what its inputs are of. @throws what is no fault of the inputs */
+/** For `catch`: why there is no such action. @param source what its inputs are of. @throws an error of the warehouse */
 export function explainInvalid(error: unknown, source: string): string {
-  if (!(error instanceof z.ZodError)) return formatError(catchKnown(error));
+  if (!(error instanceof z.ZodError)) return formatError(toFault(error));
   const [issue] = error.issues;
-  return `${source} has no valid ${issue?.path.join('.') ?? 'detail'}: ${issue?.message ?? ''}`;
+  return `${source} has no valid ${issue?.path.join('.') || 'detail'}: ${issue?.message ?? ''}`;
 }
 
 /** The values of parameters; an input that is null is left out. */
@@ -94,7 +95,7 @@ export function resolveParams(sources: ParameterSources, inputs: Readonly<Record
 export function resolveDefinitions(plan: Plan, playbooks: readonly Playbook[]): ReadonlyMap<Action, ActionDefinition> {
   return new Map(
     plan.actions.map((action) => {
-      const found = matchDefinition(plan, action, playbooks);
+      const found = ask(() => matchDefinition(plan, action, playbooks));
       if (typeof found !== 'string') return [action, found];
       throw new TidemarkError('UNSAFE', `playbook ${plan.playbook} ${found}`, { hint: 'make a new plan' });
     }),

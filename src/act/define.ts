@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Target, Thresholds } from '../config/config.ts';
 import type { FailureKind } from '../http/errors.ts';
 import type { Operation, OperationArgs } from '../services/operation.ts';
@@ -59,6 +59,10 @@ export type ReadResults<R extends string = string> = Readonly<Record<R, ReadResu
 export type Precondition =
   | { readonly state: 'ready' }
   | { readonly state: 'satisfied' | 'drifted' | 'unknown'; readonly reason: string };
+export const preconditionSchema: z.ZodType<Precondition> = z.union([
+  z.object({ state: z.literal('ready') }),
+  z.object({ state: z.enum(['satisfied', 'drifted', 'unknown']), reason: z.string() }),
+]);
 
 export const ready: Precondition = { state: 'ready' };
 /** `reason` is a clause in lower case, such as `the agent is gone`. */

@@ -17,6 +17,7 @@ import { readLedger } from './ledger-table.ts';
 import { createPlan, nameJob } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { keepPlan, planFile, readKeptPlan } from './plan-store.ts';
+import { PlaybookFault } from './playbook-fault.ts';
 import { isReversible } from './registry.ts';
 import type { Acting } from './remote.ts';
 import { isToSettle, settleLedger } from './settle-ledger.ts';
@@ -170,14 +171,12 @@ function patience({ schedule }: Config, isHeld: boolean): Pick<Config, 'schedule
   return { schedule: isHeld ? { ...schedule, lockWaitMinutes: 0 } : schedule };
 }
 
-async function catchRefusal<T>({ log, redactor, signal }: WorkContext, name: string, work: () => Promise<T>) {
+async function catchRefusal<T>({ log, signal }: WorkContext, name: string, work: () => Promise<T>) {
   const result = await work().catch((error: unknown) => {
     if (error instanceof TidemarkError) return error;
     if (signal.aborted || classifyStorageError(error) !== undefined) throw error;
     // A fault in a playbook, which a user may have written, must not take the reports and the mail of the night.
-    return new TidemarkError('INCOMPLETE', redactor.text(`the playbook failed: ${formatError(error)}`), {
-      cause: error,
-    });
+    return new PlaybookFault(formatError(error), error);
   });
   if (result instanceof TidemarkError) log.warn(`playbook ${name}: ${result.message}`);
   return result;

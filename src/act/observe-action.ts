@@ -5,10 +5,11 @@ import { withPublished } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { resolveParams } from './action-call.ts';
 import type { AbsenceEvidence, ActionDefinition, GuardRead, ReadResult, ReadResults } from './define.ts';
-import { unknown } from './define.ts';
+import { preconditionSchema, unknown } from './define.ts';
 import { type LedgerEntry, toKey } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import type { Action, Plan } from './plan-file.ts';
+import { ask } from './playbook-fault.ts';
 import { getOperation } from './registry.ts';
 import type { Acting, RemoteServices } from './remote.ts';
 
@@ -51,13 +52,14 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   };
   if (unproven !== undefined) return unclear(unproven);
   const inputs = definition.schema.parse(guard.inputs);
-  const observed = definition.observe(results, inputs);
+  const observed = ask(() => definition.observe(results, inputs));
   const unfit = findUnfit(observed, remote);
   if (unfit !== undefined) return unclear(`what was read has ${unfit} that the ledger cannot hold`);
-  const precondition = definition.evaluate(observed, inputs);
+  const { data: precondition } = preconditionSchema.safeParse(ask(() => definition.evaluate(observed, inputs)));
+  if (!precondition) return unclear('`evaluate` of the playbook does not say whether the action applies');
   /** Whether the call that returned `response` shows in what was observed. */
   const isConfirmed = (response: unknown) =>
-    definition.isConfirmed?.(observed, inputs, response) ?? precondition.state === 'satisfied';
+    (ask(() => definition.isConfirmed?.(observed, inputs, response)) ?? precondition.state === 'satisfied') === true;
   /** `isAbsenceProven`: the absence of a subject is part of the result, and is proven. */
   return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
 }
@@ -65,12 +67,10 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
 /** What of a value no file may hold: JSON has not every integer that a service sends, and a service may repeat our token. */
 export function findUnfit(value: unknown, remote: Pick<RemoteServices, 'mask'>): string | undefined {
   try {
-    const text = JSON.stringify(value) ?? '';
-    return remote.mask(text) === text ? undefined : 'a secret';
-  } catch (error) {
-    if (error instanceof TypeError) return 'a number';
-    throw error;
-  }
+    const text: string | undefined = JSON.stringify(value);
+    if (text !== undefined) return remote.mask(text) === text ? undefined : 'a secret';
+  } catch {}
+  return 'a value';
 }
 
 /** A lost lock ends the apply, and any other error is a bug of this program. The action then stays open in the ledger. */
@@ -164,7 +164,7 @@ async function verifyRead(result: ReadResult, { operation, absence }: GuardRead,
     ? await remote.read(action.target, getOperation(listName), resolveParams(params, inputs), { allPages })
     : result;
   if (!list.found) return unproven(`${operation} and ${listName} answer "not found", which proves nothing`);
-  const ids = new Set(absence.listIds(list.value));
+  const ids = ask(() => new Set(absence.listIds(list.value)));
   if (ids.has(String(subject))) {
     return absence.list ? unproven(`${operation} answers "not found", and ${listName} contains it`) : PRESENT;
   }

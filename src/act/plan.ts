@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
+import { z } from 'zod';
 import { getTarget } from '../config/config.ts';
 import { DEFAULT_MAX_FAILURES, type PlanLimits } from '../core/choices.ts';
 import { formatCompact, HOUR_MS } from '../core/clock.ts';
@@ -18,6 +19,7 @@ import { readLedger } from './ledger-table.ts';
 import { findUnfit } from './observe-action.ts';
 import { findingIds, type Plan, planDigest } from './plan-file.ts';
 import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-targets.ts';
+import { askForPlan, PlaybookFault, toFault } from './playbook-fault.ts';
 import { type Acting, type RemoteServices, withServices } from './remote.ts';
 
 /** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
@@ -275,11 +277,9 @@ async function planGroup(
   findings: FindingGroup,
   { config, context, remote, warehouse: { database, files }, now }: PlanDeps,
 ): Promise<readonly PlannedRow[] | Refusal> {
-  const [first] = findings;
-  const target = getTarget(config, first.target);
-  const subjects = findings.map(({ subject_id }) => subject_id);
+  const target = getTarget(config, findings[0].target);
   try {
-    const planned = await playbook.plan(findings, {
+    const planned = await askForPlan(playbook, findings, {
       target,
       now,
       thresholds: config.thresholds,
@@ -287,10 +287,10 @@ async function planGroup(
         remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
       query: (name, params) => database.rows(files.read(`remediation/${name}`), { ...params, target: target.name }),
     });
-    if ('skip' in planned) return { reason: remote.mask(planned.skip), isUnanswered: false };
-    return planned.map((action) => {
-      const { affectedRow } = action;
-      const affectedRows = affectedRow === undefined ? subjects : affectedRow === null ? [] : [affectedRow];
+    if ('skip' in planned) return { reason: remote.mask(z.string().parse(planned.skip)), isUnanswered: false };
+    const subjects = findings.map(({ subject_id }) => subject_id);
+    return planned.map(({ affectedRow: row, ...action }) => {
+      const affectedRows = row === undefined ? subjects : row === null ? [] : [row];
       const built = buildAction(action, findings, target);
       const unfit = findUnfit(built.guard.inputs, remote);
       if (unfit !== undefined) throw new TidemarkError('DATA', `what was read has ${unfit} that a plan cannot hold`);
@@ -298,8 +298,10 @@ async function planGroup(
     });
   } catch (error) {
     if (context.signal.aborted) throw error;
+    const known = error instanceof z.ZodError ? error : toFault(error);
+    if (known instanceof PlaybookFault) throw known;
     const reason = context.redactor.text(explainInvalid(error, 'the finding'));
-    if (error instanceof ServiceError) context.log.warn(`${first.title}: not planned: ${reason}`);
+    if (error instanceof ServiceError) context.log.warn(`${findings[0].title}: not planned: ${reason}`);
     return { reason, isUnanswered: error instanceof ServiceError && !ANSWERS.includes(error.failure) };
   }
 }

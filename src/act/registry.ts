@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { suggestName } from '../config/suggest.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import { operations } from '../services/index.ts';
 import type { Operation } from '../services/operation.ts';
@@ -22,7 +22,7 @@ export async function loadPlaybooks(
   const names = playbooks.map(({ name }) => name);
   const problems = [
     ...playbooks.flatMap((playbook, index) =>
-      [...findProblems(playbook, names.indexOf(playbook.name) !== index, registry)].map(
+      listProblems(playbook, names.indexOf(playbook.name) !== index, registry).map(
         (problem) => `playbook ${playbook.name}: ${problem}`,
       ),
     ),
@@ -63,9 +63,21 @@ export function isReversibleAction({ undo, operation }: ActionDefinition, isUndo
   return isUndo ? getOperation(operation).method !== 'DELETE' : undo !== undefined;
 }
 
-type Registry = Readonly<Record<'rules' | 'tables', Names>>;
+interface Registry {
+  readonly rules: Names;
+  readonly tables: ReturnType<typeof loadTables>;
+}
 
 type Names = Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>;
+
+/** What is not typed may lack anything, such as the reads of an action. */
+function listProblems(playbook: Playbook, isTaken: boolean, registry: Registry): readonly string[] {
+  try {
+    return [...findProblems(playbook, isTaken, registry)];
+  } catch (error) {
+    return [`is not what \`definePlaybook\` returns: ${formatError(error)}`];
+  }
+}
 
 function* findProblems({ name, rule, table, actions }: Playbook, isTaken: boolean, registry: Registry) {
   if (!/^[a-z][a-z0-9-]*$/u.test(name)) yield 'name: must be lower-case words joined by `-`';
@@ -110,6 +122,9 @@ function* checkRead(read: GuardRead, place: string, action: ActionDefinition, re
     if (!action.inputNames.includes(input)) yield `${place}absence: unknown input ${input}`;
   }
   yield* checkName(`${place}absence.known.table`, known.table, registry.tables);
+  const columns = new Map(registry.tables.get(known.table)?.columns.map(({ name }) => [name, name]));
+  const asked = columns.size > 0 ? [known.column, ...(known.within?.slice(0, 1) ?? [])] : [];
+  for (const column of asked) yield* checkName(`${place}absence.known.column`, column, columns);
 }
 
 /** An operation with its parameters. With `allPages`, the reader chooses the page size. @returns the operation, if there is one */

@@ -11,6 +11,7 @@ import type { ApplyContext } from './observe-action.ts';
 import type { Plan } from './plan-file.ts';
 import { readKeptPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
+import { ask } from './playbook-fault.ts';
 import { type Acting, withServices } from './remote.ts';
 
 export interface SettleLedgerOptions extends Acting {
@@ -81,7 +82,7 @@ async function settleEntry(
   const action = plan?.actions.find(
     (one) => one.action_id === entry.action_id && identifyRequest(one) === identifyRequest(entry),
   );
-  const definition = plan && action && matchDefinition(plan, action, playbooks);
+  const definition = plan && action && ask(() => matchDefinition(plan, action, playbooks));
   const unread = (reason: string) => unrecorded(entry, 'unconfirmed', reason);
   if (!plan || !action || typeof definition !== 'object') {
     return unread(`plan ${entry.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);

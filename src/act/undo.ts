@@ -10,6 +10,7 @@ import { type Observed, observeAction } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
+import { ask } from './playbook-fault.ts';
 import { isReversible } from './registry.ts';
 import { type Acting, withServices } from './remote.ts';
 
@@ -131,7 +132,7 @@ async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction
   if (missing) return leaveOut(`the ledger lacks ${missing}`);
   const isAnswered = row.answer === undefined;
   const applied = { inputs: schema.parse(action.guard.inputs), before, after, isAnswered };
-  const inputs = undo.inputs(applied);
+  const inputs = ask(() => undo.inputs(applied));
   if (typeof inputs === 'string') return leaveOut(inputs);
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
   let built: NewAction;

@@ -3,6 +3,7 @@ import type { ApplyResult } from '../act/apply.ts';
 import type { ActionDefinition, Change, Playbook } from '../act/define.ts';
 import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../act/ledger.ts';
 import type { Action, Plan } from '../act/plan-file.ts';
+import { ask } from '../act/playbook-fault.ts';
 import { getOperation, summarizePlaybooks } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Colors } from '../core/color.ts';
@@ -165,7 +166,7 @@ export function formatActions(
 ): string {
   return plan.actions
     .map((action) => {
-      const definition = matchDefinition(plan, action, playbooks);
+      const definition = ask(() => matchDefinition(plan, action, playbooks));
       const call = formatCall(action, config, redactor);
       const difference = formatChange(describeChange(action, definition), colors);
       const lines = [...call, ...difference].map((line) => `  ${line}\n`);
@@ -197,7 +198,7 @@ function masked(value: unknown): unknown {
 /** Where the playbook does not declare it: what is deleted is as the plan was made on. */
 function describeChange(action: Action, definition: ActionDefinition | string): Change | undefined {
   const isKnown = typeof definition === 'object';
-  const declared = isKnown && definition.change?.(definition.schema.parse(action.guard.inputs));
+  const declared = isKnown && ask(() => definition.change?.(definition.schema.parse(action.guard.inputs)));
   if (declared) return declared;
   return getOperation(action.operation).method === 'DELETE' ? { before: action.guard.inputs, after: null } : undefined;
 }

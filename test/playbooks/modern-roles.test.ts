@@ -104,7 +104,7 @@ test('a number or a secret that no ledger can hold leaves the action to a later 
   await place.approve();
   const apply = async () => (await place.apply([], 1)).json<{ rows: LedgerRow[] }>().rows;
   maxTtl = '9007199254740993';
-  const reason = 'what was read has a number that the ledger cannot hold';
+  const reason = 'what was read has a value that the ledger cannot hold';
   expect(await apply()).toMatchObject([{ status: 'failed', reason }]);
   [maxTtl, namespace] = ['7200', place.sandbox.tokens.secrets.read];
   const secret = 'what was read has a secret that the ledger cannot hold';

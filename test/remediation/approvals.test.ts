@@ -299,6 +299,11 @@ test.each<[string, object, string]>([
     'people[0].key: must be the line of an Ed25519',
   ],
   ['a name twice', { people: [PEOPLE[0], { ...PEOPLE[1], name: 'alice' }] }, 'people[1].name: alice is there twice'],
+  [
+    'a key of another kind after one that is known',
+    { people: [PEOPLE[0], { name: 'b', key: 'ssh-rsa AAAA' }] },
+    'people[1].key: must be the line of an Ed25519',
+  ],
   ['a key twice', { people: [PEOPLE[0], { ...PEOPLE[0], name: 'a2' }] }, 'people[1].key: is the key of alice'],
   ['too few people', { approvals: 4 }, 'approvers.approvals: 4 must sign, and 3 are named'],
   ['too small a group', { rules: [{ target: 'acme', group: 'none' }] }, 'none has 0 of the 1 approvers'],

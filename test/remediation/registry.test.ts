@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAction, definePlaybook, type Playbook, ready } from '../../src/act/define.ts';
+import { type AbsenceEvidence, defineAction, definePlaybook, type Playbook, ready } from '../../src/act/define.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { loadPlaybooks } from '../../src/act/registry.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
@@ -16,6 +16,7 @@ interface Overrides {
   readonly read?: string;
   readonly readParams?: Readonly<Record<string, string>>;
   readonly body?: boolean;
+  readonly known?: AbsenceEvidence['known'];
 }
 
 function playbookWith(overrides: Overrides): Playbook {
@@ -34,6 +35,7 @@ function playbookWith(overrides: Overrides): Playbook {
         agent: {
           operation: overrides.read ?? 'platform.agents.show',
           params: overrides.readParams ?? { id: 'agent_id' },
+          ...(overrides.known && { absence: { subject: 'agent_id', listIds: () => [], known: overrides.known } }),
         },
       },
       observe: () => null,
@@ -93,6 +95,16 @@ test.each<[string, Overrides, string]>([
     'playbook mine: actions[0].reads.agent.operation: belongs to another kind of target than platform.agents.delete',
   ],
   [
+    'unknown column of an evidence',
+    { known: { table: 'agents', column: 'agent_ids' } },
+    'playbook mine: actions[0].reads.agent.absence.known.column: unknown: agent_ids; did you mean agent_id?',
+  ],
+  [
+    'unknown column of the parent of an evidence',
+    { known: { table: 'agents', column: 'agent_id', within: ['pool', 'agent_id'] } },
+    'playbook mine: actions[0].reads.agent.absence.known.column: unknown: pool; did you mean pool_id?',
+  ],
+  [
     'body where none is accepted',
     { body: true },
     'playbook mine: actions[0].body: is not accepted by platform.agents.delete',
@@ -104,6 +116,18 @@ test.each<[string, Overrides, string]>([
   ],
 ])('an invalid playbook is refused with its name and field: %s', async (_, overrides, message) => {
   expect(await refusal(overrides)).toBe(message);
+});
+
+test.each<[string, object]>([
+  ['actions', { actions: [null] }],
+  ['reads', { actions: [{ operation: 'platform.agents.delete', params: {} }] }],
+  ['evidence', { actions: [{ ...playbookWith({}).actions[0], reads: { agent: { operation: 'x', absence: {} } } }] }],
+])('a playbook without %s is refused', async (_, edit) => {
+  const given = { ...playbookWith({}), ...edit } as Playbook;
+  await expect(loadPlaybooks(place, [given])).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringMatching(/^playbook mine: is not what `definePlaybook` returns: Cannot /u),
+  });
 });
 
 test('two playbooks of one name are refused, and all problems are reported at once', async () => {

@@ -125,6 +125,18 @@ test('what a playbook of a plugin prints is not in the result either', async () 
   expect(stderr).toContain('of the file');
 });
 
+test('a plugin that ends the process does not end a command as done', async () => {
+  const place = await projectWith([]);
+  await writeFile(
+    join(place.folder, 'plugin.mjs'),
+    `import { isMainThread } from 'node:worker_threads';
+    if (isMainThread) process.exit(0);
+    export default { playbooks: [{ name: 'own', actions: [], plan() {} }] };`,
+  );
+  const { exit, stderr } = await startCommand(await buildCommand(), ['playbook', 'list'], place.folder).ended;
+  expect([exit, stderr]).toEqual([1, expect.stringContaining('was ended before the command was done')]);
+});
+
 describe('a plugin that cannot be loaded is refused by field and file', () => {
   test.each([
     [
