@@ -170,7 +170,7 @@ export async function main(): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       isHungUp ||= name === 'SIGHUP';
-      if (stop.signal.aborted) leave();
+      if (stop.signal.aborted && name !== 'SIGHUP') leave(); // the shell and the kernel may both send that one
       stop.abort(new TidemarkError('INCOMPLETE', `stopped by ${name}`));
       setTimeout(leave, GRACE_MS).unref();
     });
