@@ -169,7 +169,7 @@ export async function main(): Promise<void> {
   const leave = () => (isHungUp ? hangUp() : exitOnLostError(stop.signal.reason, redactor));
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
-      isHungUp ||= name === 'SIGHUP';
+      isHungUp ||= name === 'SIGHUP' && process.pid !== 1; // no default ends the first process of a container
       if (stop.signal.aborted && name !== 'SIGHUP') leave(); // the shell and the kernel may both send that one
       stop.abort(new TidemarkError('INCOMPLETE', `stopped by ${name}`));
       setTimeout(leave, GRACE_MS).unref();
