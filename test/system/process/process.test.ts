@@ -84,6 +84,20 @@ test.skipIf(process.platform === 'win32')('a second signal ends a command that w
   expect(await sql.ended).toMatchObject({ exit: 1, stderr: 'error: stopped by SIGTERM\n' });
 });
 
+test.skipIf(process.platform === 'win32')(
+  'a signal that comes twice at once, as that of `timeout`, is one',
+  async () => {
+    const cwd = await tempFolder();
+    const twice =
+      "const stop = () => process.kill(process.pid, 'SIGTERM'); process.on('SIGUSR2', () => [stop(), stop()]);";
+    await writeFile(join(cwd, 'twice.mjs'), twice);
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'twice.mjs'))}` };
+    const sandbox = startCommand(command, ['sandbox', '--workspaces', '10'], cwd, env);
+    sandbox.process.stdout?.once('data', () => sandbox.process.kill('SIGUSR2'));
+    expect(await sandbox.ended).toMatchObject({ exit: 0 });
+  },
+);
+
 const CONTAINED = ['--map-root-user', '--pid', '--fork', '--kill-child'];
 
 test.skipIf(spawnSync('unshare', [...CONTAINED, 'true']).status !== 0)(
