@@ -136,6 +136,9 @@ const SCREEN = {
 /** How long a command may take to stop after a signal. */
 const GRACE_MS = 4_500;
 
+/** How long further signals may be the first one: `timeout` sends it to the process and to its group. */
+const ECHO_MS = 50;
+
 /** How to start the program again from this folder. `npx` gets `--no`, so that it never looks for a package elsewhere. */
 function nameProgram(script: string, cwd: string): string {
   if (/[\\/]node_modules[\\/]\.bin[\\/]tidemark$/u.test(script)) return 'npx --no tidemark';
@@ -166,12 +169,16 @@ export async function main(): Promise<void> {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal); // every request in flight listens
   let isHungUp = false;
+  let mayInsist = false; // whether a further signal is of somebody who wants no more waiting
   const leave = () => (isHungUp ? hangUp() : exitOnLostError(stop.signal.reason, redactor));
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
-      isHungUp ||= name === 'SIGHUP';
-      if (stop.signal.aborted) leave();
+      isHungUp ||= name === 'SIGHUP' && process.pid !== 1; // no default ends the first process of a container
+      if (mayInsist && name !== 'SIGHUP') leave(); // the shell and the kernel may both send that one
       stop.abort(new TidemarkError('INCOMPLETE', `stopped by ${name}`));
+      setTimeout(() => {
+        mayInsist = true;
+      }, ECHO_MS).unref();
       setTimeout(leave, GRACE_MS).unref();
     });
   }

@@ -68,6 +68,10 @@ describe.each([
     const child = pull(place);
     await Promise.all([asked, loaded(child, OTHERS)]);
     child.process.kill(signal);
+    if (signal === 'SIGHUP') {
+      await setTimeout(20); // as the shell and the kernel may, where a terminal closes
+      child.process.kill(signal);
+    }
     const { exit, stderr } = await child.ended;
     expect(exit, stderr).toBe(code);
     expect(stderr).toMatch(new RegExp(`scaler: 2 sources failed: stopped by ${signal} \\(autoscaler_health, `, 'u'));

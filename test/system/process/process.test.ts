@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -63,21 +64,56 @@ test.each([
   expect(await sql.ended).toMatchObject({ exit: 2, stderr: expect.stringContaining(`standard input ${problem}`) });
 });
 
-test.skipIf(process.platform === 'win32')('a second signal ends a command that waits, and says so', async () => {
+/** A folder whose environment sends two signals to a command that waits for stdin. */
+async function signalTwice(first: NodeJS.Signals, second: NodeJS.Signals) {
   const cwd = await tempFolder();
   await writeFile(join(cwd, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]\n');
   await writeFile(
     join(cwd, 'signals.mjs'),
     `process.stdin.once('newListener', () => setTimeout(() => {
-      process.kill(process.pid, 'SIGTERM');
-      setTimeout(() => process.kill(process.pid, 'SIGTERM'), 100);
+      process.kill(process.pid, '${first}');
+      setTimeout(() => process.kill(process.pid, '${second}'), 100);
     }, 100));`,
   );
-  const sql = startCommand(command, ['sql', '--file', '-'], cwd, {
-    NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'signals.mjs'))}`,
-  });
+  return { cwd, env: { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'signals.mjs'))}` } };
+}
+
+test.skipIf(process.platform === 'win32')('a second signal ends a command that waits, and says so', async () => {
+  const { cwd, env } = await signalTwice('SIGTERM', 'SIGTERM');
+  const sql = startCommand(command, ['sql', '--file', '-'], cwd, env);
   expect(await sql.ended).toMatchObject({ exit: 1, stderr: 'error: stopped by SIGTERM\n' });
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a signal that comes twice at once, as that of `timeout`, is one',
+  async () => {
+    const cwd = await tempFolder();
+    const twice =
+      "const stop = () => process.kill(process.pid, 'SIGTERM'); process.on('SIGUSR2', () => [stop(), stop()]);";
+    await writeFile(join(cwd, 'twice.mjs'), twice);
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'twice.mjs'))}` };
+    const sandbox = startCommand(command, ['sandbox', '--workspaces', '10'], cwd, env);
+    sandbox.process.stdout?.once('data', () => sandbox.process.kill('SIGUSR2'));
+    expect(await sandbox.ended).toMatchObject({ exit: 0 });
+  },
+);
+
+const CONTAINED = ['--map-root-user', '--pid', '--fork', '--kill-child'];
+
+test.skipIf(spawnSync('unshare', [...CONTAINED, 'true']).status !== 0)(
+  'the first process of a container, which a signal does not end by default, ends after SIGHUP',
+  async () => {
+    const { cwd, env } = await signalTwice('SIGHUP', 'SIGTERM');
+    const words = [...CONTAINED, process.execPath, command, 'sql', '--file', '-'];
+    const child = spawn('unshare', words, {
+      cwd,
+      env: { ...process.env, ...env },
+      timeout: 20_000,
+      killSignal: 'SIGKILL',
+    });
+    expect(await once(child, 'exit')).toEqual([1, null]);
+  },
+);
 
 test('a log that nobody reads any more does not end a pull', async () => {
   const cwd = await tempFolder();
