@@ -90,7 +90,12 @@ test('more findings may be skipped together than a call may have arguments', asy
     plan: async () => skip('nothing to do'),
   };
   const candidates = Array.from({ length: 130_000 }, () => finding);
-  const deps = { config: { targets: [{ name: 't' }] }, warehouse: {}, limit: null } as unknown as PlanDeps;
+  const deps = {
+    config: { targets: [{ name: 't' }] },
+    warehouse: {},
+    remote: { mask: String },
+    limit: null,
+  } as unknown as PlanDeps;
   expect((await planActions(playbook, candidates, deps)).refused).toHaveLength(130_000);
 });
 
