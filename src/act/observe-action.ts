@@ -64,13 +64,20 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
 }
 
-/** What of a value no file may hold: JSON has not every integer that a service sends, and a service may repeat our token. */
+/** What of a value no file may hold: a service may repeat our token. */
 export function findUnfit(value: unknown, remote: Pick<RemoteServices, 'mask'>): string | undefined {
+  const text = toJson(value);
+  if (text === undefined) return 'a value';
+  return remote.mask(text) === text ? undefined : 'a secret';
+}
+
+/** Undefined for what JSON does not have, such as an integer of any size. */
+function toJson(value: unknown): string | undefined {
   try {
-    const text: string | undefined = JSON.stringify(value);
-    if (text !== undefined) return remote.mask(text) === text ? undefined : 'a secret';
-  } catch {}
-  return 'a value';
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A lost lock ends the apply, and any other error is a bug of this program. The action then stays open in the ledger. */

@@ -38,7 +38,7 @@ test('the sandbox prints a configuration that works, serves until it is stopped,
   expect(await sandbox.ended).toMatchObject({ exit: 0 });
 });
 
-test.skipIf(process.platform === 'win32')('a working folder that is removed is named, and is no bug', async () => {
+test('a working folder that is removed is named, and is no bug', async () => {
   const gone = await mkdtemp(join(await tempFolder(), 'gone-'));
   const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" --version';
   const { status, stderr } = spawnSync('sh', ['-c', script, 'sh', gone, process.execPath, command], {
@@ -78,29 +78,30 @@ async function signalTwice(first: NodeJS.Signals, second: NodeJS.Signals) {
   return { cwd, env: { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'signals.mjs'))}` } };
 }
 
-test.skipIf(process.platform === 'win32')('a second signal ends a command that waits, and says so', async () => {
+test('a second signal ends a command that waits, and says so', async () => {
   const { cwd, env } = await signalTwice('SIGTERM', 'SIGTERM');
   const sql = startCommand(command, ['sql', '--file', '-'], cwd, env);
   expect(await sql.ended).toMatchObject({ exit: 1, stderr: 'error: stopped by SIGTERM\n' });
 });
 
-test.skipIf(process.platform === 'win32')(
-  'a signal that comes twice at once, as that of `timeout`, is one',
-  async () => {
-    const cwd = await tempFolder();
-    const twice =
-      "const stop = () => process.kill(process.pid, 'SIGTERM'); process.on('SIGUSR2', () => [stop(), stop()]);";
-    await writeFile(join(cwd, 'twice.mjs'), twice);
-    const env = { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'twice.mjs'))}` };
-    const sandbox = startCommand(command, ['sandbox', '--workspaces', '10'], cwd, env);
-    sandbox.process.stdout?.once('data', () => sandbox.process.kill('SIGUSR2'));
-    expect(await sandbox.ended).toMatchObject({ exit: 0 });
-  },
-);
+test('a signal that comes twice at once, as that of `timeout`, is one', async () => {
+  const cwd = await tempFolder();
+  const twice =
+    "const stop = () => process.kill(process.pid, 'SIGTERM'); process.on('SIGUSR2', () => [stop(), stop()]);";
+  await writeFile(join(cwd, 'twice.mjs'), twice);
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'twice.mjs'))}` };
+  const sandbox = startCommand(command, ['sandbox', '--workspaces', '10'], cwd, env);
+  sandbox.process.stdout?.once('data', () => sandbox.process.kill('SIGUSR2'));
+  expect(await sandbox.ended).toMatchObject({ exit: 0 });
+});
 
 const CONTAINED = ['--map-root-user', '--pid', '--fork', '--kill-child'];
 
-test.skipIf(spawnSync('unshare', [...CONTAINED, 'true']).status !== 0)(
+const canContain = spawnSync('unshare', [...CONTAINED, 'true']).status === 0;
+if (!canContain)
+  console.log('the test of the first process of a container is skipped: `unshare` may not make one here');
+
+test.skipIf(!canContain)(
   'the first process of a container, which a signal does not end by default, ends after SIGHUP',
   async () => {
     const { cwd, env } = await signalTwice('SIGHUP', 'SIGTERM');
