@@ -14,11 +14,11 @@ let database: Database;
 beforeAll(async () => {
   database = await openDatabase(':memory:');
   await database.run('create table runs (run_id varchar, started_at timestamptz)');
-  await database.run('create table pulls (run_id varchar, as_of timestamptz)');
+  await database.run('create table pulls (run_id varchar, as_of timestamptz, status varchar)');
   for (const time of RUNS) {
     const params = { run_id: time.replaceAll(/[-:]/gu, ''), time };
     await database.run('insert into runs values ($run_id, $time::timestamptz)', params);
-    await database.run('insert into pulls values ($run_id, $time::timestamptz)', params);
+    await database.run(`insert into pulls values ($run_id, $time::timestamptz, 'complete')`, params);
   }
   await database.run("insert into runs values ('20261122T021500Z-2', '2026-11-22T02:15:00.001Z')");
 });
