@@ -64,8 +64,8 @@ export interface CallOptions {
 export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<T>;
 
 const MAX_REDIRECTS = 3;
-/** The longest message that is known has a half. */
-const MAX_MESSAGE_LENGTH = 1000;
+/** More than the longest message that is known, which has 500 characters. */
+const MAX_MESSAGE_LENGTH = 600;
 /** Failures of the whole target. */
 const CONCERNS_ALL: readonly FailureKind[] = ['unreachable', 'sealed'];
 

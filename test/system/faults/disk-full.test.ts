@@ -29,7 +29,7 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
   });
 
   test('before a later run: the published warehouse stays', async () => {
-    const { place, data, published, fillBut, ballast } = await smallDisk(80);
+    const { place, published, fillBut, ballast } = await smallDisk(80);
     await place.pull(SOURCES);
     const before = await hashFile(published);
     fillBut(20 * MEBIBYTE);
@@ -38,13 +38,20 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
     expect(run.stderr).toMatch(DISK_FULL);
     expect(await hashFile(published)).toBe(before);
     await rm(ballast);
-    fillBut(0);
+    await place.pull(SOURCES);
+  });
+
+  test('of a result: one line, and no part of it', async () => {
+    const { place } = await smallDisk(80);
+    await place.pull(SOURCES);
+    const full = join(place.folder, 'full');
+    await mkdir(full);
+    mountUntilEnd(full, 1);
     for (const format of ['csv', 'json', 'parquet', 'xlsx']) {
-      const words = ['-o', join(data, `x.${format}`), 'select random() from range(200000)'];
+      const words = ['-o', join(full, `x.${format}`), 'select random() from range(200000)'];
       expect((await place.tidemark(['sql', ...words])).exit, format).toBe(1);
     }
-    await rm(ballast);
-    await place.pull(SOURCES);
+    expect(await readdir(full)).toEqual([]);
   });
 
   // Disk space is checked before the run; another program, or a larger response, can still fill the disk. More of them are in test/long.
