@@ -209,7 +209,9 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
   }
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
-  if (failed?.details.notProcessed && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready')
+  // A redirect (malformed) would be answered again.
+  const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
+  if (isPassing && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready')
     return { before: after, ...(await send(attempt, left - 1)) };
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
 }

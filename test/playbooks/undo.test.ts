@@ -147,7 +147,7 @@ test('undo restores what a late call changed, also if the apply before could not
   expect(pool.organizationScoped).toBe(true);
 });
 
-test('a refusal is followed by a reading: what was done all the same can be undone, what has changed is not overwritten', async () => {
+test('a refusal is followed by a reading, and a redirect is not sent again: what was done all the same can be undone, what has changed is not overwritten', async () => {
   const answers: (readonly [status: number, change: object])[] = [];
   const place = await playbookHarness({
     updatesTable: false,
@@ -170,6 +170,11 @@ test('a refusal is followed by a reading: what was done all the same can be undo
     return [row?.status, row?.reason, answers.splice(0).length];
   };
 
+  const redirected = await apply(1, [
+    [307, {}],
+    [500, {}],
+  ]);
+  expect(redirected).toEqual(['failed', expect.stringContaining('307'), 1]);
   const changed = { allowed: ['ws-new'] };
   expect(
     await apply(1, [
