@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** Values in JSON from outside, which may have any form. */
 
 type Path = readonly (string | number)[];
@@ -47,5 +49,5 @@ export function listAt(value: unknown, ...path: Path): readonly unknown[] | unde
 
 /** Whether two lists hold the same strings, in any order. */
 export function hasSameMembers(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && [...a].sort().join('\n') === [...b].sort().join('\n');
+  return isDeepStrictEqual([...a].sort(), [...b].sort());
 }
