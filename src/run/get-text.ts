@@ -1,3 +1,4 @@
+import { decodeUri } from '../config/mail.ts';
 import { DEFAULT_TIMEOUTS, type WorkContext } from '../core/context.ts';
 import { sameOriginRedirect } from '../http/client.ts';
 import { classifyAttempt } from '../http/errors.ts';
@@ -51,6 +52,6 @@ function takeLogin(url: URL) {
   const { username, password } = url;
   const address = Object.assign(new URL(url), { username: '', password: '' });
   if (username === '' && password === '') return { address, login: {} };
-  const pair = [username, password].map(decodeURIComponent).join(':');
+  const pair = [username, password].map(decodeUri).join(':');
   return { address, login: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
 }
