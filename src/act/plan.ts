@@ -287,12 +287,12 @@ async function planGroup(
         remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
       query: (name, params) => database.rows(files.read(`remediation/${name}`), { ...params, target: target.name }),
     });
-    if ('skip' in planned) return { reason: remote.mask(z.string().parse(planned.skip)), isUnanswered: false };
+    if ('skip' in planned) return { reason: context.redactor.row(z.string().parse(planned.skip)), isUnanswered: false };
     const subjects = findings.map(({ subject_id }) => subject_id);
     return planned.map(({ affectedRow: row, ...action }) => {
       const affectedRows = row === undefined ? subjects : row === null ? [] : [row];
       const built = buildAction(action, findings, target);
-      const unfit = findUnfit(built.guard.inputs, remote);
+      const unfit = findUnfit(built.guard.inputs, context.redactor);
       if (unfit !== undefined) throw new TidemarkError('DATA', `what was read has ${unfit} that a plan cannot hold`);
       return { action: built, affectedRows };
     });
