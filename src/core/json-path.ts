@@ -9,6 +9,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The fields of an object; none of anything else. */
+export function toFields(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
 export const SCALAR = 'must be a text, a number or a boolean';
 
 /** Whether a value is what `SCALAR` says: JavaScript would write null and objects as texts. */

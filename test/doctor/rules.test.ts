@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { reportToken } from '../../src/run/doctor/check-token.ts';
 import { createCheckList } from '../../src/run/doctor/checks.ts';
-import { describeToken } from '../../src/services/token/describe-token.ts';
+import { describeToken } from '../../src/services/describe-token.ts';
 import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 

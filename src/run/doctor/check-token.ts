@@ -4,10 +4,10 @@ import { formatError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
+import type { TokenInfo } from '../../services/describe-token.ts';
 import type { Operation } from '../../services/operation.ts';
 import { findPermission } from '../../services/permission.ts';
 import { listValues, parseRules, type RuleBlock } from '../../services/scheduler/acl-rules.ts';
-import type { TokenInfo } from '../../services/token/describe-token.ts';
 import type { CheckList } from './checks.ts';
 import type { SourceProbe, TargetProbe } from './probe-sources.ts';
 

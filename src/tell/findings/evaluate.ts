@@ -1,6 +1,6 @@
 import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import type { TokenInfo } from '../../services/token/describe-token.ts';
+import type { TokenInfo } from '../../services/describe-token.ts';
 import { type Database, type SqlParams, withMemory } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
