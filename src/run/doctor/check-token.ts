@@ -7,7 +7,8 @@ import type { ServiceError } from '../../http/errors.ts';
 import type { TokenInfo } from '../../services/describe-token.ts';
 import type { Operation } from '../../services/operation.ts';
 import { findPermission } from '../../services/permission.ts';
-import { listValues, parseRules, type RuleBlock } from '../../services/scheduler/acl-rules.ts';
+import { listValues } from '../../services/scheduler/acl-rules.ts';
+import { parseRules, type RuleBlock } from '../../services/scheduler/parse-rules.ts';
 import type { CheckList } from './checks.ts';
 import type { SourceProbe, TargetProbe } from './probe-sources.ts';
 
