@@ -1,9 +1,9 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { tryParseJson } from '../core/json.ts';
 import { listAt, textAt, valueAt } from '../core/json-path.ts';
 import { shortenText, stripControls } from '../core/log.ts';
-import { tryParseJson } from './json.ts';
 
 /** What went wrong at a service, in the terms a caller decides by. */
 export type FailureKind =

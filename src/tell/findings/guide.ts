@@ -1,5 +1,5 @@
 import type { Thresholds } from '../../config/config.ts';
-import { printJson } from '../../http/json.ts';
+import { printJson } from '../../core/json.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { type Rule, readRules } from './rules.ts';

@@ -1,6 +1,6 @@
 import { groupBy } from '../../core/group-by.ts';
+import { printJson } from '../../core/json.ts';
 import { shortenText, stripControls } from '../../core/log.ts';
-import { printJson } from '../../http/json.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
