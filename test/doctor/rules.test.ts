@@ -20,7 +20,10 @@ async function describeRules(policies: Readonly<Record<string, string>>): Promis
   atEnd(server.close);
   const target = createTarget('scheduler', server.origin, { flavor: 'hashicorp' });
   const list = createCheckList('nomad');
-  reportToken(list, 'token', target, await describeToken(createTestClient(target).client), new Date());
+  reportToken(list, 'token', target, await describeToken(createTestClient(target).client), {
+    now: new Date(),
+    tokenDays: 14,
+  });
   return list.checks[0]!.detail;
 }
 
