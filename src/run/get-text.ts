@@ -1,7 +1,7 @@
 import { decodeUri } from '../config/mail.ts';
 import { DEFAULT_TIMEOUTS, type WorkContext } from '../core/context.ts';
+import { classifyAttempt } from '../http/classify-attempt.ts';
 import { sameOriginRedirect } from '../http/client.ts';
-import { classifyAttempt } from '../http/errors.ts';
 import { createRequestMetrics, readText } from '../http/response-body.ts';
 import { Deadline } from '../http/retry.ts';
 import { createTransport } from '../http/transport.ts';
