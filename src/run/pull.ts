@@ -61,8 +61,8 @@ export async function runPulls(
     await refreshLifecycle(run, replay !== undefined);
     return { pulls: pulled };
   };
-  const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
-  return executeRun(run, fill, async () => ({}));
+  const planned = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
+  return executeRun(planned, fill, async () => ({}));
 }
 
 /** Each has pages and buffers in memory. More are no faster, as one process reads all responses. */

@@ -21,7 +21,7 @@ export async function loadGuide(files: SqlFiles, playbooks: readonly PlaybookSum
   const { rules } = readRules(files);
   return rules.map((rule) => {
     const { name, many, repair, isRepairedByHand } = rule;
-    const playbook = isRepairedByHand ? undefined : playbooks.find(({ rule }) => rule === name);
+    const playbook = isRepairedByHand ? undefined : playbooks.find((each) => each.rule === name);
     return {
       rule: name,
       meaning: nameThresholds(rule.description, thresholds),
