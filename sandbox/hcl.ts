@@ -10,7 +10,7 @@ export interface HclItem {
   readonly items: readonly HclItem[];
 }
 
-export type HclValue = string | number | boolean | readonly HclValue[];
+type HclValue = string | number | boolean | readonly HclValue[];
 
 const TOKEN = /\s+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/|("(?:[^"\\\n]|\\.)*")|([A-Za-z0-9_.+-]+)|([{}[\]=,])/y;
 

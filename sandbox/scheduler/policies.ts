@@ -201,7 +201,7 @@ function parseNamespace({ labels, items }: HclItem) {
 }
 
 /** The member `RulesJSON` of a policy. Fields without a rule are null. */
-export function rulesJson({ namespaces, blocks, raw }: ParsedRules) {
+function rulesJson({ namespaces, blocks, raw }: ParsedRules) {
   const block = (name: string) => (blocks[name] === undefined ? null : { Policy: blocks[name] });
   return {
     Agent: block('agent'),

@@ -20,7 +20,7 @@ import { askForPlan, PlaybookFault, toFault } from './playbook-fault.ts';
 import { type Acting, type RemoteServices, withServices } from './remote.ts';
 import { type SelectOptions, selectFindings } from './select-findings.ts';
 
-export interface PlanOptions extends Acting, SelectOptions {
+interface PlanOptions extends Acting, SelectOptions {
   readonly limits: PlanLimits;
   /** The job that plans. @default a person's command */
   readonly job?: string;

@@ -14,7 +14,7 @@ import { ask } from './playbook-fault.ts';
 import { isReversible } from './registry.ts';
 import { type Acting, withServices } from './remote.ts';
 
-export interface UndoOptions extends Acting {
+interface UndoOptions extends Acting {
   readonly playbooks: readonly Playbook[];
   /** How long the findings are accepted once they are undone; 0 for not at all. */
   readonly acceptDays: number;

@@ -174,7 +174,7 @@ function readLakeConfig(context: Context, { lake }: LakeFlags): Config {
 }
 
 /** Opens a lake, for `work`. @throws TidemarkError DATA if no publish has written to the place */
-export function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
+function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   return openLake(context, flags, async (lake) => {
     const marks = await Promise.all([CLAIMS, logFolder(changesTable(RUNS))].map((path) => lake.store.list(path)));
     if (marks.flat().length > 0) return work(lake);

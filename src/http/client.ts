@@ -217,7 +217,7 @@ export function sameOriginRedirect(from: URL, method: string, response: Response
 }
 
 /** The failure of a redirect that was not followed; undefined for any other response. */
-export function redirectError(from: URL, response: Response): HttpFailure | undefined {
+function redirectError(from: URL, response: Response): HttpFailure | undefined {
   if (!REDIRECTS.includes(response.status)) return undefined;
   const to = parseDestination(from, response);
   const isElsewhere = to !== undefined && to.origin !== from.origin;

@@ -60,7 +60,7 @@ export function catchAttempt(error: unknown): AttemptError {
   throw error;
 }
 
-export interface ServiceErrorDetails
+interface ServiceErrorDetails
   extends Pick<HttpFailure, 'failure' | 'status' | 'hint' | 'lacks' | 'notProcessed' | 'isForeign' | 'refusedPort'> {
   /** The error message of the service, redacted and on one line; empty when there is none. */
   readonly serviceMessage: string;

@@ -10,7 +10,7 @@ import type { RequestMetrics } from './response-body.ts';
  */
 export type RetryPolicy = 'safe' | 'if-unprocessed' | 'never';
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly policy: RetryPolicy;
   readonly timeouts: HttpTimeouts;
   /** Fewer attempts where the service fails, breaks off or does not respond. @default `timeouts.attempts` */

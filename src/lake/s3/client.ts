@@ -27,7 +27,7 @@ type S3Access = Readonly<ReturnType<typeof readS3Access>>;
  * @param redactor receives the secrets
  * @throws TidemarkError CONFIG
  */
-export function readS3Access(env: Environment, redactor: Redactor) {
+function readS3Access(env: Environment, redactor: Redactor) {
   const sessionToken = env.AWS_SESSION_TOKEN ? requireVariable(env, 'AWS_SESSION_TOKEN') : undefined;
   const secretAccessKey = requireVariable(env, 'AWS_SECRET_ACCESS_KEY');
   for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) redactor.add(secret);

@@ -15,7 +15,7 @@ export type FlaggedVersion = Readonly<Record<'rule' | 'target' | 'severity' | 's
 export type PolicyEffect = NonNullable<Awaited<ReturnType<typeof comparePolicies>>>;
 
 /** With the published warehouse. */
-export interface PolicyCheckOptions extends OpenWarehouse {
+interface PolicyCheckOptions extends OpenWarehouse {
   readonly policy: readonly PolicyRow[];
   readonly thresholds: Thresholds;
   readonly targets: readonly string[];

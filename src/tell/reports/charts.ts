@@ -5,7 +5,7 @@ import { DAY_MS } from '../../core/clock.ts';
 import { drawLabel, drawRule, drawVariant, element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
 import { alignToDays, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
 
-export interface ChartSpec {
+interface ChartSpec {
   /** The accessible name of the chart. */
   readonly title: string;
   readonly series: readonly Series[];
