@@ -7,7 +7,7 @@ import { groupBy } from '../core/group-by.ts';
 import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { findResumable } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
-import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
+import { findLeftOut, findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
@@ -24,7 +24,7 @@ import { executeRun, pullKey, type RunResult } from './run.ts';
 export function selectPulls(
   config: Config,
   selected: { readonly targets?: readonly string[]; readonly sources?: readonly string[] },
-  sources: readonly SourceDefinition[] = builtInSources,
+  sources: readonly SourceDefinition[],
 ): readonly Pull[] {
   const isSelected = (names: readonly string[] | undefined, name: string) => !names?.length || names.includes(name);
   const targets = config.targets.filter(({ name }) => isSelected(selected.targets, name));

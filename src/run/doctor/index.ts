@@ -7,7 +7,6 @@ import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { secretWeakness } from '../../core/redact/weak-secrets.ts';
-import { sources as builtInSources } from '../../extract/sources/index.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient, ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
@@ -35,7 +34,7 @@ import {
 export async function diagnose(
   config: Config,
   context: WorkContext,
-  sources: readonly SourceDefinition[] = builtInSources,
+  sources: readonly SourceDefinition[],
 ): Promise<readonly Check[]> {
   const clients = createProbeClients(config, context);
   const files = createSqlFiles(overlayRoots(config.directory));
