@@ -7,7 +7,7 @@ import { groupBy } from '../core/group-by.ts';
 import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { findResumable } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
-import { findLeftOut, findUnanswered } from '../extract/sources/index.ts';
+import { findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
@@ -196,11 +196,11 @@ function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkErro
  */
 async function recordLeftOut({ config, runId, asOf, warehouse, writes }: RunContext): Promise<void> {
   const { database, files } = warehouse;
-  const { pairs } = findLeftOut(config.targets);
+  const selections = config.targets.map(({ name: target, sources, without }) => ({ target, sources, without }));
   const unanswered = JSON.stringify(findUnanswered(config.targets));
   const targets = [...config.targets.map(({ name }) => name), ...(config.elsewhere ?? [])];
   const run = { run_id: runId, as_of: asOf.toISOString() };
-  const leftOut = { ...run, left_out: JSON.stringify(pairs), targets };
+  const leftOut = { ...run, selections: JSON.stringify(selections), targets };
   await writes(async () => {
     await database.run(files.read('warehouse/record_left_out'), leftOut);
     await database.run(files.read('warehouse/record_unanswered'), { ...run, unanswered });
