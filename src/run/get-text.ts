@@ -1,5 +1,5 @@
-import { decodeUri } from '../config/mail.ts';
 import { DEFAULT_TIMEOUTS, type WorkContext } from '../core/context.ts';
+import { decodeUri } from '../core/decode-uri.ts';
 import { classifyAttempt } from '../http/classify-attempt.ts';
 import { sameOriginRedirect } from '../http/client.ts';
 import { createRequestMetrics, readText } from '../http/response-body.ts';
