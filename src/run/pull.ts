@@ -139,20 +139,12 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
   const failed: string[] = [];
-  const running = new Set(pulls);
-  let open = () => {};
-  const othersArrived = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const { arrive, isAwaited } = createMeeting(pulls);
   const pullOne = async (pull: Pull) => {
     const { target, source } = pull;
     const metrics = createRequestMetrics();
     progress.start(target.name, source.name, metrics);
     const active = { ...pull, metrics, startedAt: run.clock.now().toISOString(), expectedRows: null };
-    const arrive = () => {
-      running.delete(pull);
-      if (running.size === 0) open();
-    };
     try {
       const outcome = await pullSource({
         run,
@@ -166,16 +158,15 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
         replay: replay && findReplay(replay, pull),
         resumable: resumable.get(pullKey(pull)),
         waitForOthers: async () => {
-          arrive();
-          await othersArrived;
+          await arrive(pull);
           return failed.sort();
         },
       });
-      if (running.has(pull) && !isLoaded(outcome.status)) failed.push(source.name);
+      if (isAwaited(pull) && !isLoaded(outcome.status)) failed.push(source.name);
       progress.done(outcome);
       return outcome;
     } finally {
-      arrive();
+      void arrive(pull);
     }
   };
   const ended = await Promise.all(pulls.map((pull) => pullOne(pull).catch(stopAll)));
@@ -183,6 +174,24 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
   progress.fail(outcomes.filter(({ status }) => status === 'failed'));
   await clients.release(pulls[0].target.name);
   return outcomes;
+}
+
+/** Where all pulls of a target arrive: they have ended, or wait for the others. */
+function createMeeting(pulls: TargetPulls) {
+  const awaited = new Set(pulls);
+  let open = () => {};
+  const isComplete = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return {
+    /** @returns what waits for the others */
+    arrive(pull: Pull): Promise<void> {
+      awaited.delete(pull);
+      if (awaited.size === 0) open();
+      return isComplete;
+    },
+    isAwaited: (pull: Pull) => awaited.has(pull),
+  };
 }
 
 function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {
