@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { dirname, extname, isAbsolute, relative, resolve } from 'node:path';
+import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import { QueryProcess } from '../ask/query/query-process.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
@@ -117,7 +117,7 @@ async function printResult(
 function assertOutside(data: string, path: string): void {
   if (!existsSync(data)) return;
   const within = relative(realpathSync(data), realpathSync(dirname(path)));
-  if (within.startsWith('..') || isAbsolute(within)) return;
+  if (within.split(sep, 1)[0] === '..' || isAbsolute(within)) return;
   throw new TidemarkError('USAGE', `${path} is in the data folder, where Tidemark alone writes`, {
     hint: 'write the result to another folder',
   });
