@@ -10,7 +10,7 @@ export interface HclItem {
   readonly items: readonly HclItem[];
 }
 
-export type HclValue = string | number | boolean | readonly HclValue[];
+type HclValue = string | number | boolean | readonly HclValue[];
 
 const TOKEN = /\s+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/|("(?:[^"\\\n]|\\.)*")|([A-Za-z0-9_.+-]+)|([{}[\]=,])/y;
 
@@ -28,15 +28,15 @@ export function globPattern(glob: string, wildcard: string, pattern: string): st
   return parts.join(pattern);
 }
 
-/** The string that an argument of a block has. */
-export function findText(items: readonly HclItem[], name: string): string | undefined {
-  const value = items.find((item) => item.name === name)?.value;
+/** The level that a block grants. */
+export function readPolicyLevel(items: readonly HclItem[]): string | undefined {
+  const value = items.find(({ name }) => name === 'policy')?.value;
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The strings of a list argument; undefined without the argument. */
-export function findList(items: readonly HclItem[], name: string): string[] | undefined {
-  const value = items.find((item) => item.name === name)?.value;
+/** The capabilities that a block grants; undefined where it names none. */
+export function readCapabilities(items: readonly HclItem[]): string[] | undefined {
+  const value = items.find(({ name }) => name === 'capabilities')?.value;
   return Array.isArray(value) ? value.map(String) : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { createMemo, type Random } from './random.ts';
 
-export interface CertificateOptions {
+interface CertificateOptions {
   readonly serialNumber: bigint;
   /** The common name; Consul's leaves have none. */
   readonly subject: string;

@@ -4,7 +4,7 @@ import { type Estate, readEstate } from './estate.ts';
 import { HttpError } from './router.ts';
 import type { Request, Response, Route, Service, ServiceOptions } from './types.ts';
 
-export type RegistryState = ReturnType<typeof seedRegistry>;
+type RegistryState = ReturnType<typeof seedRegistry>;
 
 /** The address with dates has no more versions than these, the newest. */
 const MAX_DATED = 500;

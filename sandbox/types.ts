@@ -77,7 +77,7 @@ export interface Response {
   readonly body?: string | Iterable<string>;
 }
 
-export interface RouteOptions {
+interface RouteOptions {
   /** Whether the call changes anything, so that a read-only token is refused. @default by the method */
   readonly writes?: boolean;
   /** Whether the path is at the root of the server instead of below the base path. */

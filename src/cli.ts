@@ -161,13 +161,8 @@ function hangUp(): void {
   process.kill(process.pid, 'SIGHUP');
 }
 
-/** Runs the command line of this process. */
-export async function main(): Promise<void> {
-  process.env.DUCKDB_JE_MALLOC_CONF ??= ALLOCATOR; // read when DuckDB is loaded
-  globalThis.console = new console.Console(process.stderr); // what a playbook of a plugin prints is not the result of the command
-  const redactor = new Redactor();
-  const stop = new AbortController();
-  setMaxListeners(0, stop.signal); // every request in flight listens
+/** Stops the command at the first signal, and ends the process at a further one. @returns what ends a process that is hung up */
+function followSignals(stop: AbortController, redactor: Redactor): () => void {
   let isHungUp = false;
   let mayInsist = false; // whether a further signal is of somebody who wants no more waiting
   const leave = () => (isHungUp ? hangUp() : exitOnLostError(stop.signal.reason, redactor));
@@ -182,7 +177,13 @@ export async function main(): Promise<void> {
       setTimeout(leave, GRACE_MS).unref();
     });
   }
-  process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
+  return () => {
+    if (isHungUp) hangUp();
+  };
+}
+
+/** Reports a process that ends before its command. @returns what says that the command is done */
+function watchExit(): () => void {
   let isDone = false;
   process.on('exit', (code) => {
     for (const interrupt of interrupts) interrupt();
@@ -193,23 +194,45 @@ export async function main(): Promise<void> {
     );
     process.exitCode = EXIT.incomplete;
   });
+  return () => {
+    isDone = true;
+  };
+}
+
+/** stdout, as long as somebody reads it. */
+function openStdout(signal: AbortSignal): Pick<ProcessIo, 'stdout' | 'drain'> {
   let isRead = true;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // `tidemark sql … | head` closes the pipe, and SIGHUP is sent where the terminal is gone; that is not an error
     if (error.code !== 'EPIPE' && !(error.code === 'EIO' && process.stdout.isTTY)) throw error;
     isRead = false;
   });
+  return {
+    stdout: (text) => process.stdout.write(text),
+    drain: async () => {
+      if (isRead) await drain(signal).catch((error) => Promise.reject(isRead ? error : new ReaderGone()));
+      else throw new ReaderGone();
+    },
+  };
+}
+
+/** Runs the command line of this process. */
+export async function main(): Promise<void> {
+  process.env.DUCKDB_JE_MALLOC_CONF ??= ALLOCATOR; // read when DuckDB is loaded
+  globalThis.console = new console.Console(process.stderr); // what a playbook of a plugin prints is not the result of the command
+  const redactor = new Redactor();
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // every request in flight listens
+  const endHungUp = followSignals(stop, redactor);
+  process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
+  const markDone = watchExit();
   process.stderr.on('error', () => {}); // a log that takes no more, such as a closed pipe, must not end a run
   process.exitCode = await run(process.argv.slice(2), {
     redactor,
     program: nameProgram(process.argv[1] ?? '', process.cwd()),
     cwd: process.cwd(),
     env: process.env,
-    stdout: (text) => process.stdout.write(text),
-    drain: async () => {
-      if (isRead) await drain(stop.signal).catch((error) => Promise.reject(isRead ? error : new ReaderGone()));
-      else throw new ReaderGone();
-    },
+    ...openStdout(stop.signal),
     screen: process.stdout.isTTY ? SCREEN : undefined,
     console: process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined,
     stderr: (text) => process.stderr.write(text),
@@ -219,8 +242,8 @@ export async function main(): Promise<void> {
     terminal: process.stderr.isTTY ? process.stderr : undefined,
     signal: stop.signal,
   });
-  isDone = true;
-  if (isHungUp) hangUp();
+  markDone();
+  endHungUp();
   // Text that nobody reads any more must not keep the process alive.
   if (stop.signal.aborted && process.stdout.writableLength > 0) process.exit();
 }

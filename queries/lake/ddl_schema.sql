@@ -1,1 +1,2 @@
+-- The schema of the views.
 create schema if not exists {{schema}};

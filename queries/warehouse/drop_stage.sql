@@ -1,1 +1,2 @@
+-- A stage, or its differences, after a merge.
 drop table {{table}};

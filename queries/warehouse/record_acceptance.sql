@@ -1,3 +1,4 @@
+-- grain: one event for each finding that `accept_findings` has accepted
 insert into finding_events by name
 select
   finding_id,

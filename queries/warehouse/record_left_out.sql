@@ -1,4 +1,5 @@
--- parameters: $run_id, $as_of, $left_out: a JSON list of {target, source}; $targets: the configured ones, of all shards
+-- parameters: $run_id, $as_of, $selections: a JSON list of {target, sources, without} as the configuration has them; $targets: the
+-- configured ones, of all shards
 -- Ends the state of sources that the configuration leaves out, and of targets that it has no more, until they are pulled again.
 insert into pulls by name
 select
@@ -12,7 +13,11 @@ select
 from source_state
 where
   not list_contains($targets::varchar[], target)
-  or (target, source) in (
-    select (left_out.target, left_out.source)
-    from (select unnest(from_json($left_out, '[{"target": "varchar", "source": "varchar"}]')) as left_out)
+  or exists (
+    from (
+      select unnest(from_json($selections, '[{"target": "varchar", "sources": ["varchar"], "without": ["varchar"]}]')) as selection
+    )
+    where
+      selection.target = source_state.target
+      and (not list_contains(selection.sources, source) or list_contains(selection.without, source))
   );

@@ -1,4 +1,4 @@
-import { findText, type HclItem, parseRuleItems } from '../hcl.ts';
+import { type HclItem, parseRuleItems, readPolicyLevel } from '../hcl.ts';
 import type { EcKey } from '../pki.ts';
 import { HttpError } from '../router.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
@@ -93,10 +93,10 @@ export function allows(context: MeshContext, token: TokenRecord, right: Right, n
 /** The policy of the rule with this name, else of the longest prefix. */
 function closestPolicy(items: readonly HclItem[], type: string, name: string): string | undefined {
   const exact = items.find((item) => item.name === type && item.labels[0] === name);
-  if (exact) return findText(exact.items, 'policy');
+  if (exact) return readPolicyLevel(exact.items);
   const prefixes = items.filter((item) => item.name === `${type}_prefix` && name.startsWith(item.labels[0] ?? ''));
   const longest = prefixes.sort((a, b) => b.labels[0]!.length - a.labels[0]!.length)[0];
-  return longest && findText(longest.items, 'policy');
+  return longest && readPolicyLevel(longest.items);
 }
 
 /** The namespace of a request: docs/services/mesh.md#namespaces. The sandbox's tokens belong to no namespace. */

@@ -18,7 +18,7 @@ import type { Workspace } from './workspaces.ts';
 const CHANGED_SHARE = 0.02;
 const MIN_CHANGES = 20;
 
-export interface PlatformTick {
+interface PlatformTick {
   readonly state: PlatformContext;
   readonly estate: PlatformEstate;
   readonly seeder: WorkspaceSeeder;

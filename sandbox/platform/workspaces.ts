@@ -15,7 +15,7 @@ export interface Release {
 }
 
 /** Providers and modules of a workspace; one object is shared by all workspaces that use the same. */
-export interface Stack {
+interface Stack {
   readonly providers: readonly Release[];
   readonly modules: readonly Release[];
   /** The field `providers` of the explorer: `registry.terraform.io/providers/hashicorp/aws/5.9.0, …`; null for none. */

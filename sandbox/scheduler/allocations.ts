@@ -129,7 +129,7 @@ export function toNanoseconds(date: Date, random: Random): bigint {
 }
 
 /** Go's zero time. */
-export const NO_TIME = '0001-01-01T00:00:00Z';
+const NO_TIME = '0001-01-01T00:00:00Z';
 
 function taskStates(allocation: Allocation, random: Random, isHashicorp: boolean) {
   const isRunning = allocation.clientStatus === 'running';

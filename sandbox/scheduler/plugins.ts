@@ -37,7 +37,7 @@ export function addPlugins(context: SchedulerContext): void {
 }
 
 /** The ID of one of the four plugins in this flavor. */
-export function flavorId(context: SchedulerContext, name: string): string {
+function flavorId(context: SchedulerContext, name: string): string {
   const { estate, flavor } = context;
   return readEstate(estate).scheduler.plugins[flavor][name] ?? name;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { findList, findText, globPattern, type HclItem, parseRuleItems } from '../hcl.ts';
+import { globPattern, type HclItem, parseRuleItems, readCapabilities, readPolicyLevel } from '../hcl.ts';
 import { words } from '../random.ts';
 import { HttpError } from '../router.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
@@ -176,7 +176,7 @@ export function parseRules(raw: string) {
   for (const name of BLOCKS) {
     const block = items.find((item) => item.name === name);
     if (!block) continue;
-    const policy = findText(block.items, 'policy') ?? '';
+    const policy = readPolicyLevel(block.items) ?? '';
     if (!['deny', 'read', 'write', ...(name === 'plugin' ? ['list'] : [])].includes(policy)) {
       throw new Error(
         `Invalid ${name} policy: &acl.${name[0]!.toUpperCase()}${name.slice(1)}Policy{Policy:"${policy}"}`,
@@ -190,8 +190,8 @@ export function parseRules(raw: string) {
 /** As `RulesJSON` shows it. */
 function parseNamespace({ labels, items }: HclItem) {
   const name = labels[0] ?? '';
-  const policy = findText(items, 'policy') ?? '';
-  const given = findList(items, 'capabilities');
+  const policy = readPolicyLevel(items) ?? '';
+  const given = readCapabilities(items);
   if (policy !== '' && !NAMESPACE_POLICIES.includes(policy)) {
     const fields = `Name:"${name}", Policy:"${policy}", Capabilities:[]string(nil), Variables:(*acl.VariablesPolicy)(nil)`;
     throw new Error(`Invalid namespace policy: &acl.NamespacePolicy{${fields}}`);
@@ -201,7 +201,7 @@ function parseNamespace({ labels, items }: HclItem) {
 }
 
 /** The member `RulesJSON` of a policy. Fields without a rule are null. */
-export function rulesJson({ namespaces, blocks, raw }: ParsedRules) {
+function rulesJson({ namespaces, blocks, raw }: ParsedRules) {
   const block = (name: string) => (blocks[name] === undefined ? null : { Policy: blocks[name] });
   return {
     Agent: block('agent'),

@@ -24,7 +24,7 @@ export function badRequest(message: string): HttpError {
   return new HttpError(400, message);
 }
 
-export interface Lease {
+interface Lease {
   readonly id: string;
   readonly seconds: number;
 }

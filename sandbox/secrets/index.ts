@@ -1,4 +1,4 @@
-import { findList, globPattern, parseRuleItems } from '../hcl.ts';
+import { globPattern, parseRuleItems, readCapabilities } from '../hcl.ts';
 import { createRandom, uuid } from '../random.ts';
 import { addHidden, bindRoutes } from '../router.ts';
 import { permits, type TokenRecord, TokenStore } from '../tokens.ts';
@@ -167,7 +167,7 @@ function wrappedDenial(): Response {
 function parsePolicy(text: string) {
   return parseRuleItems(text)
     .filter(({ name }) => name === 'path')
-    .map(({ labels, items }) => ({ path: labels[0] ?? '', capabilities: findList(items, 'capabilities') ?? [] }));
+    .map(({ labels, items }) => ({ path: labels[0] ?? '', capabilities: readCapabilities(items) ?? [] }));
 }
 
 /** `+` is one segment, and `*` at the end is anything. */

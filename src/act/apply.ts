@@ -30,7 +30,7 @@ import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from
 import { isReversibleAction } from './registry.ts';
 import { type Acting, RemoteServices } from './remote.ts';
 
-export interface ApplyOptions extends Acting {
+interface ApplyOptions extends Acting {
   /** Stops after this number of actions that failed or are unconfirmed. */
   readonly maxFailures: number;
   /** The caller holds the lock of the warehouse, and copies the ledger to it afterwards. */

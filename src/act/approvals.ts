@@ -118,7 +118,7 @@ function listDemands(plan: Plan, { approvals, rules }: Approvers, directory: str
   ];
 }
 
-export interface ApproveOptions {
+interface ApproveOptions {
   readonly config: Pick<Config, 'approvers' | 'data' | 'planHours'>;
   readonly by: string;
   readonly now: Date;

@@ -125,7 +125,7 @@ export interface UndoDeclaration<I, S extends JsonValue> {
   summary(applied: AppliedAction<I, S>): string;
 }
 
-export interface AppliedAction<I, S extends JsonValue> {
+interface AppliedAction<I, S extends JsonValue> {
   readonly inputs: I;
   readonly before: S;
   readonly after: S;
@@ -173,7 +173,7 @@ export interface PlannedAction {
 }
 
 /** Why nothing is planned for a finding. */
-export interface Skip {
+interface Skip {
   readonly skip: string;
 }
 

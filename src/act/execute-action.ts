@@ -14,7 +14,7 @@ import { getOperation } from './registry.ts';
 export type ActionResult = Omit<ActionOutcome, 'finished_at'> & { readonly finished_at: string | null };
 
 /** The result of an action whose subject was read. */
-export interface Execution {
+interface Execution {
   readonly result: ActionResult;
   /** The same, where the reading contradicts the plan and nothing was sent: the ledger does not have it yet. */
   readonly contradiction?: ActionOutcome;

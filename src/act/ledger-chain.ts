@@ -100,12 +100,12 @@ function parseLine(text: string) {
 /** Why a ledger cannot be used, the first line first. Up to the line that the warehouse has seen, its digest alone counts. */
 export function findProblems(scan: LedgerScan, seen: SeenLedger): readonly LedgerProblem[] {
   const known = seen.heads.find((head) => continues(scan, head));
-  const [head] = seen.heads;
+  const [last] = seen.heads;
   const links = findBrokenLinks(scan, known?.lines);
   return [
     ...findUnreadable(scan),
     ...links,
-    ...(head && !known ? describeHead(scan, head, links) : []),
+    ...(last && !known ? describeHead(scan, last, links) : []),
     ...(known ? [] : compareRows(scan, seen.rows)),
   ].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }

@@ -96,7 +96,7 @@ export function identifyRequest(action: Pick<ActionIntent, 'operation' | 'target
   return canonicalJson([action.operation, action.target, action.params]);
 }
 
-export type ActionKey = Pick<ActionIntent, 'plan_id' | 'action_id'>;
+type ActionKey = Pick<ActionIntent, 'plan_id' | 'action_id'>;
 
 export function toKey({ plan_id, action_id }: ActionKey): string {
   return `${plan_id} ${action_id}`;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatError, TidemarkError } from '../core/errors.ts';
+import type { Redactor } from '../core/redact/redactor.ts';
 import { LockError } from '../warehouse/lock.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
@@ -27,7 +28,7 @@ export interface Attempt extends ApplyContext {
 }
 
 /** An action, and what reading its subject may use. */
-export type Observed = Pick<Attempt, 'plan' | 'remote' | 'config' | 'action' | 'definition'> & {
+export type Observed = Pick<Attempt, 'plan' | 'remote' | 'config' | 'context' | 'action' | 'definition'> & {
   readonly ledger: Pick<Ledger, 'entries'>;
 };
 
@@ -39,7 +40,7 @@ export type Reading = Readonly<Awaited<ReturnType<typeof observeAction>>>;
  * the service has just accepted the deletion of the subject, so "not found" needs no further evidence.
  */
 export async function observeAction(attempt: Observed, { wasAccepted = false } = {}) {
-  const { remote, action, definition } = attempt;
+  const { remote, context, action, definition } = attempt;
   const { target, operation, guard } = action;
   const results: Record<string, ReadResult> = {};
   for (const [name, { operation, params, ...options }] of Object.entries(guard.reads)) {
@@ -53,7 +54,7 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   if (unproven !== undefined) return unclear(unproven);
   const inputs = definition.schema.parse(guard.inputs);
   const observed = ask(() => definition.observe(results, inputs));
-  const unfit = findUnfit(observed, remote);
+  const unfit = findUnfit(observed, context.redactor);
   if (unfit !== undefined) return unclear(`what was read has ${unfit} that the ledger cannot hold`);
   const { data: precondition } = preconditionSchema.safeParse(ask(() => definition.evaluate(observed, inputs)));
   if (!precondition) return unclear('`evaluate` of the playbook does not say whether the action applies');
@@ -65,10 +66,10 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
 }
 
 /** What of a value no file may hold: a service may repeat our token. */
-export function findUnfit(value: unknown, remote: Pick<RemoteServices, 'mask'>): string | undefined {
+export function findUnfit(value: unknown, redactor: Redactor): string | undefined {
   const text = toJson(value);
   if (text === undefined) return 'a value';
-  return remote.mask(text) === text ? undefined : 'a secret';
+  return redactor.row(text) === text ? undefined : 'a secret';
 }
 
 /** Undefined for what JSON does not have, such as an integer of any size. */

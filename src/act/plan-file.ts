@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile, writeFileAtomic } from '../core/fs.ts';
+import { findRepeatedName } from '../core/json.ts';
 import { isObject } from '../core/json-path.ts';
 import { plural } from '../core/plural.ts';
 import { sha256 } from '../core/sha256.ts';
-import { findRepeatedName } from '../http/json.ts';
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 

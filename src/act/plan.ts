@@ -7,33 +7,21 @@ import { formatCompact, HOUR_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
-import { findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, type Warehouse, withPublished } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
 import { buildAction, explainInvalid, type NewAction, type PlanCandidate } from './action-call.ts';
 import type { Playbook } from './define.ts';
-import { explainUnsettled, listBlocking } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
-import { readLedger } from './ledger-table.ts';
 import { findUnfit } from './observe-action.ts';
-import { findingIds, type Plan, planDigest } from './plan-file.ts';
+import { type Plan, planDigest } from './plan-file.ts';
 import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-targets.ts';
 import { askForPlan, PlaybookFault, toFault } from './playbook-fault.ts';
 import { type Acting, type RemoteServices, withServices } from './remote.ts';
+import { type SelectOptions, selectFindings } from './select-findings.ts';
 
-/** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
-type FindingChoice = Omit<NonNullable<Plan['selection']>, 'remaining'>;
-
-export interface PlanOptions extends Acting {
-  readonly playbook: Playbook;
+interface PlanOptions extends Acting, SelectOptions {
   readonly limits: PlanLimits;
-  /** @default every configured target */
-  readonly targets?: readonly string[];
-  /** @default every finding of the rule */
-  readonly choice?: FindingChoice;
-  /** Findings that are skipped, with the reason. */
-  readonly excluded?: ReadonlyMap<string, string>;
   /** The job that plans. @default a person's command */
   readonly job?: string;
   /** The working warehouse of a run in progress, before it is published. @default the published one */
@@ -139,66 +127,6 @@ function tellApart(actions: readonly NewAction[]): readonly NewAction[] {
   });
 }
 
-/**
- * Splits the chosen findings of a rule into those that may be acted on, the worst first, and those that may not, with the reason.
- * `remaining`: those that may be acted on, and were not chosen.
- * @throws TidemarkError USAGE for a choice that is none of them.
- */
-async function selectFindings(
-  { database, files }: OpenWarehouse,
-  { config, playbook: { rule }, choice, targets, excluded }: PlanOptions,
-  now: Date,
-) {
-  // The action of a finding may not be repeated while its outcome is not known.
-  const reasons = new Map(excluded);
-  for (const entry of listBlocking(await readLedger(config, { database, files }), now)) {
-    for (const id of findingIds(entry)) reasons.set(id, explainUnsettled(entry));
-  }
-  const params = {
-    rule,
-    sources: findRule(readRules(files), rule)?.sources ?? [],
-    targets: targets ?? config.targets.map(({ name }) => name),
-    now: now.toISOString(),
-    stale_hours: config.thresholds.staleHours,
-  };
-  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as PlanCandidate[];
-  const open = rows.map((row) => ({ ...row, reason: row.reason ?? reasons.get(row.finding_id) ?? null }));
-  const chosen = selectChosen(open, rule, choice);
-  const isUsable = ({ reason }: PlanCandidate) => reason === null;
-  const candidates = chosen.filter(isUsable);
-  return {
-    candidates,
-    skipped: chosen.flatMap(({ finding_id, reason }) => (reason === null ? [] : { finding_id, reason })),
-    remaining: open.filter(isUsable).length - candidates.length,
-  };
-}
-
-/** The rows that a choice names; all where it names none. @throws TidemarkError USAGE for a choice that is none of them */
-function selectChosen(
-  rows: readonly PlanCandidate[],
-  rule: string,
-  { findings, subjects }: Pick<FindingChoice, 'findings' | 'subjects'> = { findings: [], subjects: [] },
-) {
-  const wanted = { findings: new Set(findings), subjects: new Set(subjects) };
-  const isWanted = ({ finding_id, subject_id, subject_name }: PlanCandidate) =>
-    wanted.findings.has(finding_id) ||
-    wanted.subjects.has(subject_id) ||
-    (subject_name !== null && wanted.subjects.has(subject_name));
-  const chosen = findings.length + subjects.length === 0 ? rows : rows.filter(isWanted);
-  const ids = new Set(chosen.map(({ finding_id }) => finding_id));
-  const names = new Set(chosen.flatMap(({ subject_id, subject_name }) => [subject_id, subject_name]));
-  const missing = [
-    ...findings.filter((id) => !ids.has(id)).map((id) => `--finding ${id}`),
-    ...subjects.filter((name) => !names.has(name)).map((name) => `--subject ${name}`),
-  ];
-  if (missing.length > 0) {
-    throw new TidemarkError('USAGE', `${missing.join(', ')}: no open finding of rule ${rule}`, {
-      hint: `list them with \`tidemark findings --rule ${rule}\``,
-    });
-  }
-  return chosen;
-}
-
 /** An account without an entry in the system's list, as in a container, has no name. */
 function loginName(): string {
   try {
@@ -287,12 +215,12 @@ async function planGroup(
         remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
       query: (name, params) => database.rows(files.read(`remediation/${name}`), { ...params, target: target.name }),
     });
-    if ('skip' in planned) return { reason: remote.mask(z.string().parse(planned.skip)), isUnanswered: false };
+    if ('skip' in planned) return { reason: context.redactor.row(z.string().parse(planned.skip)), isUnanswered: false };
     const subjects = findings.map(({ subject_id }) => subject_id);
     return planned.map(({ affectedRow: row, ...action }) => {
       const affectedRows = row === undefined ? subjects : row === null ? [] : [row];
       const built = buildAction(action, findings, target);
-      const unfit = findUnfit(built.guard.inputs, remote);
+      const unfit = findUnfit(built.guard.inputs, context.redactor);
       if (unfit !== undefined) throw new TidemarkError('DATA', `what was read has ${unfit} that a plan cannot hold`);
       return { action: built, affectedRows };
     });

@@ -44,11 +44,6 @@ export class RemoteServices {
     return getTarget(this.#config, target).lag * 1000;
   }
 
-  /** Masks the secrets of the user in what a service says. */
-  mask(text: string): string {
-    return this.#clients.mask(text);
-  }
-
   /** What the service of a target says it is: null where it does not say. @throws ServiceError */
   identify(name: string): Promise<ServiceIdentity | null> {
     return identifyService(this.#clients, getTarget(this.#config, name));

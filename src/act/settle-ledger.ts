@@ -14,7 +14,7 @@ import { assertSameInstallations } from './plan-targets.ts';
 import { ask } from './playbook-fault.ts';
 import { type Acting, withServices } from './remote.ts';
 
-export interface SettleLedgerOptions extends Acting {
+interface SettleLedgerOptions extends Acting {
   readonly playbooks: readonly Playbook[];
   /** Only actions of this plan. @default every plan */
   readonly planId?: string | undefined;

@@ -14,7 +14,7 @@ import { ask } from './playbook-fault.ts';
 import { isReversible } from './registry.ts';
 import { type Acting, withServices } from './remote.ts';
 
-export interface UndoOptions extends Acting {
+interface UndoOptions extends Acting {
   readonly playbooks: readonly Playbook[];
   /** How long the findings are accepted once they are undone; 0 for not at all. */
   readonly acceptDays: number;
@@ -26,8 +26,6 @@ interface LeftOut {
   /** Its subject, or what became of it, is not known: it may be undone later. */
   readonly isUnknown: boolean;
 }
-
-type UndoAttempt = Observed & Pick<Acting, 'context'>;
 
 /**
  * Makes a plan that restores what a plan applied, from the ledger's `before` and `after`. It is approved and applied like any other
@@ -113,7 +111,7 @@ function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: re
 }
 
 /** The restoring action, or why there is none; undefined for an action that was not done. */
-async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction | LeftOut | undefined> {
+async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | LeftOut | undefined> {
   const { config, action, definition } = attempt;
   const { finding_id, summary, subject_name, why: title, since } = action;
   const leaveOut = (why: string, isUnknown = false) => ({ finding_id, reason: `${summary}: ${why}`, isUnknown });
@@ -150,7 +148,7 @@ async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction
 }
 
 /** Another plan that was applied to the subject later, such as an undo: who has done the same again since was someone else. */
-function findLater(row: LedgerRow, built: NewAction, { ledger }: UndoAttempt) {
+function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
   const entries = [...ledger.entries.values()];
   const later = entries.slice(entries.findIndex((entry) => toKey(entry) === toKey(row)) + 1);
   const isSame = (other: LedgerRow) => identifyRequest(other) === identifyRequest(built);
@@ -160,7 +158,7 @@ function findLater(row: LedgerRow, built: NewAction, { ledger }: UndoAttempt) {
 }
 
 /** @throws what ends the command */
-async function readPrecondition(attempt: UndoAttempt): Promise<Precondition> {
+async function readPrecondition(attempt: Observed): Promise<Precondition> {
   const { redactor, signal } = attempt.context;
   try {
     return (await observeAction(attempt)).precondition;

@@ -1,9 +1,9 @@
 import { formatTimestamp } from '../core/clock.ts';
 import type { Colors } from '../core/color.ts';
 import { type DiffLine, diffValues } from '../core/diff.ts';
+import { parseLossless } from '../core/json.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import { parseLossless } from '../http/json.ts';
 import type { Table } from '../warehouse/tables.ts';
 import { formatTable, type TableStyle } from './output.ts';
 

@@ -31,28 +31,28 @@ import { writeResult } from './output.ts';
 
 export const define: DefineCommand = (lake) => {
   const load = () => import('./lake.ts');
-  const define = (name: string) =>
+  const add = (name: string) =>
     lake
       .command(name)
       .option('--lake <place>', 'folder or s3://BUCKET/PREFIX of the lake; by default `lake` of the configuration');
   const run = ['--run <name>', 'run that a shard is a part of (TIDEMARK_RUN); by default the date in UTC'] as const;
-  define('publish')
+  add('publish')
     .option(...run)
     .runs(load, 'publish');
-  define('close')
+  add('close')
     .requiredOption('--shards <n>', 'number of shards', shards)
     .option(...run)
     .option('--wait <seconds>', 'wait so long for shards that have not published', wholeNumber, 0)
     .option('--accept-shrink', 'also close shards whose targets lost more rows than `shrinkPercent`')
     .runs(load, 'close');
-  define('verify').runs(load, 'verify');
-  define('restore').runs(load, 'restore');
-  define('ddl')
+  add('verify').runs(load, 'verify');
+  add('restore').runs(load, 'restore');
+  add('ddl')
     .choice('--engine <engine>', 'engine', ENGINES, 'required')
     .option('--location <url>', 'where the engine finds the lake; by default its folder or bucket')
     .option('--schema <name>', 'what is internal is in the schema NAME_internal', 'tidemark')
     .runs(load, 'ddl');
-  define('vacuum')
+  add('vacuum')
     .option('--older-than <hours>', 'age in hours; younger files may belong to a publish in progress', wholeNumber, 24)
     .option('--dry-run', 'list the files only')
     .runs(load, 'vacuum');
@@ -174,7 +174,7 @@ function readLakeConfig(context: Context, { lake }: LakeFlags): Config {
 }
 
 /** Opens a lake, for `work`. @throws TidemarkError DATA if no publish has written to the place */
-export function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
+function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   return openLake(context, flags, async (lake) => {
     const marks = await Promise.all([CLAIMS, logFolder(changesTable(RUNS))].map((path) => lake.store.list(path)));
     if (marks.flat().length > 0) return work(lake);

@@ -1,9 +1,9 @@
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
+import { printJson } from '../core/json.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { lineWidth, measureColumns, tableLines } from '../core/text-table.ts';
-import { printJson } from '../http/json.ts';
 import type { RunResult } from '../run/run.ts';
 import type { Delivery } from '../tell/mail/send.ts';
 

@@ -6,7 +6,7 @@ import { loadJobDefinitions } from '../run/plugins/index.ts';
 import { exitCode } from '../run/run.ts';
 import { runJob, validateJob } from '../run/run-job.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
-import { runDaemon } from '../run/schedule/serve.ts';
+import { runDaemon } from '../run/schedule/daemon.ts';
 import type { DefineCommand, Switches } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';

@@ -1,18 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { delimiter, dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
+import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import { QueryProcess } from '../ask/query/query-process.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
-import { type Context, ReaderGone } from '../core/context.ts';
+import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { PRIVATE_FILE, readNamedFile, replaceFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, type Switches, seconds, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
+import { writeToPager } from './pager.ts';
 import { guardTerminal, listSavedQueries, selectScreen } from './run-query.ts';
 import { runShell, type ShellSettings } from './shell.ts';
 
@@ -118,7 +117,7 @@ async function printResult(
 function assertOutside(data: string, path: string): void {
   if (!existsSync(data)) return;
   const within = relative(realpathSync(data), realpathSync(dirname(path)));
-  if (within.startsWith('..') || isAbsolute(within)) return;
+  if (within.split(sep, 1)[0] === '..' || isAbsolute(within)) return;
   throw new TidemarkError('USAGE', `${path} is in the data folder, where Tidemark alone writes`, {
     hint: 'write the result to another folder',
   });
@@ -160,50 +159,4 @@ async function readQuery(context: Context, words: readonly string[], file: strin
   const text = query ?? (await read());
   if (text.trim() === '') throw new TidemarkError('DATA', 'the query is empty');
   return text;
-}
-
-/**
- * Writes through the user's pager, as `gh` and `git` do: `TIDEMARK_PAGER`, then `PAGER`, then `less`. An empty value or `cat` means
- * none. `less` ends at once where the text fits the screen.
- */
-async function writeToPager(context: Context, print: (write: WriteText) => Promise<unknown>): Promise<void> {
-  const command = findPager(context.env);
-  if (command === undefined) {
-    await print(context.stream);
-    return;
-  }
-  const pager = spawn(command, {
-    shell: true,
-    stdio: ['pipe', 'inherit', 'inherit'],
-    env: { LESS: 'FRX', ...context.env },
-  });
-  pager.stdin.on('error', () => {}); // `writeToChild` hears of it
-  const closed = once(pager, 'close');
-  try {
-    await print((text) => writeToChild(pager, text));
-  } catch (error) {
-    if (!(error instanceof ReaderGone)) throw error;
-  } finally {
-    pager.stdin.end();
-    await closed;
-  }
-  if (pager.exitCode) {
-    throw new TidemarkError('USAGE', `the pager ${command} failed with exit code ${pager.exitCode}`, {
-      hint: 'the result may not be shown: set TIDEMARK_PAGER to another one, or to cat for none',
-    });
-  }
-}
-
-async function writeToChild({ stdin }: ChildProcess, text: string): Promise<void> {
-  if (!stdin || stdin.destroyed) throw new ReaderGone();
-  await new Promise<void>((resolve, reject) => {
-    stdin.write(text, (error) => (error ? reject(new ReaderGone()) : resolve()));
-  });
-}
-
-function findPager(env: Context['env']): string | undefined {
-  const chosen = env.TIDEMARK_PAGER ?? env.PAGER;
-  if (chosen !== undefined) return chosen === '' || chosen === 'cat' ? undefined : chosen;
-  if (env.TERM === 'dumb') return undefined;
-  return (env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'less'))) ? 'less' : undefined;
 }

@@ -12,7 +12,7 @@ export function normalizeApprover(name: string): string {
   return name.trim().normalize();
 }
 
-export const approver = z.strictObject({
+const approver = z.strictObject({
   name: z
     .string()
     .overwrite(normalizeApprover)
@@ -27,7 +27,7 @@ export const approver = z.strictObject({
     .describe('login names that the person plans with; the name of the approver unless set'),
 });
 
-export const approvalRule = z.strictObject({
+const approvalRule = z.strictObject({
   playbook: nonEmpty.optional(),
   severity: z
     .enum(SEVERITIES, `must be one of ${SEVERITIES.join(', ')}`)

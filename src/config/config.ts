@@ -1,11 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { MAX_SHARDS } from '../core/choices.ts';
+import { decodeUri } from '../core/decode-uri.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { sha256 } from '../core/sha256.ts';
 import { isLakeAddress } from './lake.ts';
-import { decodeUri, parseSmtpUrl } from './mail.ts';
+import { parseSmtpUrl } from './mail.ts';
 import { type Environment, interpolate, withEnvFile } from './references.ts';
 import { configSchema, type RawConfig, type RawTarget, type TargetKind } from './schema.ts';
 import { findNamed } from './suggest.ts';

@@ -75,8 +75,6 @@ export const links = z.union(
   'must be `false`, or `ui` and URL templates by type of subject',
 );
 
-export type Links = z.infer<typeof links>;
-
 /** Reports what is wrong with `links` of a target: keys and fields depend on the kind of the target. */
 export function checkLinks(kind: unknown, value: unknown, report: (key: string, problem: string) => void): void {
   if (!Object.hasOwn(LINK_KINDS, String(kind)) || !isObject(value)) return;

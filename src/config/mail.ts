@@ -1,3 +1,4 @@
+import { decodeUri } from '../core/decode-uri.ts';
 import { cutText } from '../core/log.ts';
 
 /** A mailbox in its parts, so that no library parses it again: a name with a comma must not become two recipients. */
@@ -50,13 +51,4 @@ export function parseSmtpUrl(text: string) {
     user: decodeUri(username),
     password: decodeUri(password),
   };
-}
-
-/** A part of a URL; the text itself when it is not encoded: a password may contain a bare `%`. */
-export function decodeUri(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

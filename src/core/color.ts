@@ -3,7 +3,7 @@ import picocolors from 'picocolors';
 /** Functions that colour a text, or return it unchanged where colour is off. */
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
-export interface ColorSettings {
+interface ColorSettings {
   readonly isTerminal: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `--no-color`. */

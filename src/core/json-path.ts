@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** Values in JSON from outside, which may have any form. */
 
 type Path = readonly (string | number)[];
@@ -5,6 +7,11 @@ type Path = readonly (string | number)[];
 /** Whether a value is an object as JSON has it: no list, and not null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The fields of an object; none of anything else. */
+export function toFields(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
 }
 
 export const SCALAR = 'must be a text, a number or a boolean';
@@ -47,5 +54,5 @@ export function listAt(value: unknown, ...path: Path): readonly unknown[] | unde
 
 /** Whether two lists hold the same strings, in any order. */
 export function hasSameMembers(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && [...a].sort().join('\n') === [...b].sort().join('\n');
+  return isDeepStrictEqual([...a].sort(), [...b].sort());
 }

@@ -8,7 +8,7 @@ export interface Log {
   error(line: string): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   readonly write: (text: string) => void;
   readonly redactor: Redactor;
   readonly quiet: boolean;

@@ -22,7 +22,7 @@ function parseKeyBlob(blob: Buffer): Buffer | undefined {
   return isKey ? key : undefined;
 }
 
-export interface SignedText {
+interface SignedText {
   readonly text: string;
   /** Keeps a signature for one purpose from being taken for another. */
   readonly namespace: string;

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-export interface TextColumn {
+interface TextColumn {
   readonly label: string;
   /** @default 'left' */
   readonly align?: 'left' | 'right';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE } from '../core/fs.ts';
+import { tryParseJson } from '../core/json.ts';
 import { plural } from '../core/plural.ts';
-import { tryParseJson } from '../http/json.ts';
 import { landingDirectory, listLandings, type Manifest, readManifests, targetFingerprint } from '../landing/store.ts';
 import type { RunContext } from './run-context.ts';
 

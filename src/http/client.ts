@@ -10,14 +10,8 @@ import { type Log, shortenText } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
 import type { Ticket } from './adaptive-rate-limiter.ts';
-import {
-  AttemptError,
-  catchAttempt,
-  classifyAttempt,
-  type FailureKind,
-  type HttpFailure,
-  ServiceError,
-} from './errors.ts';
+import { classifyAttempt } from './classify-attempt.ts';
+import { AttemptError, catchAttempt, type FailureKind, type HttpFailure, ServiceError } from './errors.ts';
 import type { TargetLimiter } from './rate-limiter.ts';
 import type { BodyProgress, RequestMetrics } from './response-body.ts';
 import { ABORTED, Deadline, type RetryPolicy, withRetry } from './retry.ts';
@@ -223,7 +217,7 @@ export function sameOriginRedirect(from: URL, method: string, response: Response
 }
 
 /** The failure of a redirect that was not followed; undefined for any other response. */
-export function redirectError(from: URL, response: Response): HttpFailure | undefined {
+function redirectError(from: URL, response: Response): HttpFailure | undefined {
   if (!REDIRECTS.includes(response.status)) return undefined;
   const to = parseDestination(from, response);
   const isElsewhere = to !== undefined && to.origin !== from.origin;

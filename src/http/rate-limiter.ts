@@ -8,7 +8,7 @@ import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from './ada
 import { AttemptError } from './errors.ts';
 import { parseRateLimit } from './rate-limit-headers.ts';
 
-export interface AcquireRequest {
+interface AcquireRequest {
   /** Name of the target, for the log. */
   readonly name: string;
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
-import { AttemptError, catchAttempt, type HttpFailure } from './errors.ts';
+import { AttemptError, catchAttempt, type FailureKind, type HttpFailure } from './errors.ts';
 import type { RequestMetrics } from './response-body.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { RequestMetrics } from './response-body.ts';
  */
 export type RetryPolicy = 'safe' | 'if-unprocessed' | 'never';
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly policy: RetryPolicy;
   readonly timeouts: HttpTimeouts;
   /** Fewer attempts where the service fails, breaks off or does not respond. @default `timeouts.attempts` */
@@ -144,8 +144,8 @@ export class Deadline {
     return setTimeout(() => this.#abort('timeout', message), ms);
   }
 
-  #abort(kind: HttpFailure['failure'], message: string): void {
-    this.exceeded ??= { failure: kind, message, retryable: 'yes' };
+  #abort(failure: FailureKind, message: string): void {
+    this.exceeded ??= { failure, message, retryable: 'yes' };
     this.#controller.abort();
   }
 }

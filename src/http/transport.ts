@@ -8,7 +8,7 @@ import { readNamedFile } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { AttemptError, ProxyError } from './errors.ts';
 
-export interface HttpTransportOptions extends Partial<Pick<Target, 'caFile' | 'clientCert' | 'clientKey'>> {
+interface HttpTransportOptions extends Partial<Pick<Target, 'caFile' | 'clientCert' | 'clientKey'>> {
   readonly concurrency: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeouts: HttpTimeouts;

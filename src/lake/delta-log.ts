@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { tryParseJson } from '../http/json.ts';
+import { tryParseJson } from '../core/json.ts';
 
 /**
  * The log of a Delta table: reader version 1, writer version 2, no optional features

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
-import { tryParseJson } from '../http/json.ts';
+import { tryParseJson } from '../core/json.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
 import {

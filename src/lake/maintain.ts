@@ -58,7 +58,7 @@ async function listUnnamed(reader: LakeReader, table: string): Promise<readonly 
   return unnamed.filter(({ path }) => !due.has(path));
 }
 
-export interface VacuumOptions {
+interface VacuumOptions {
   /** Younger files may belong to a publish in progress. */
   readonly olderThanMs: number;
   /** Lists the files and keeps them. */

@@ -7,7 +7,7 @@ import { type Context, DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { createDirectoryStore, type LakeStore } from './store.ts';
 
-export type LakeConfig = Pick<Config, 'directory'> & { readonly data?: string; readonly lake?: string | undefined };
+type LakeConfig = Pick<Config, 'directory'> & { readonly data?: string; readonly lake?: string | undefined };
 
 export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' | 'timeouts'>;
 

@@ -15,7 +15,7 @@ import { changesTable, designTable } from './table.ts';
 
 export type PublishResult = Readonly<Awaited<ReturnType<typeof publishOnce>>>;
 
-export interface PublishOptions {
+interface PublishOptions {
   readonly config: Config;
   readonly store: LakeStore;
   readonly now: Date;

@@ -15,7 +15,7 @@ import type { LakeStore } from './store.ts';
 import { changesTable, type LakeRelation } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
 
-export interface RestoreOptions extends Omit<LockedOptions, 'purpose'> {
+interface RestoreOptions extends Omit<LockedOptions, 'purpose'> {
   readonly store: LakeStore;
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
+import { tryParseJson } from '../core/json.ts';
 import { plural } from '../core/plural.ts';
-import { tryParseJson } from '../http/json.ts';
 import { type AddAction, APP_ID, type Snapshot } from './delta-log.ts';
 import type { LakeStore } from './store.ts';
 import { changesTable } from './table.ts';

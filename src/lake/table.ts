@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { tryParseJson } from '../http/json.ts';
+import { tryParseJson } from '../core/json.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import type { Column } from '../warehouse/tables.ts';
 import {

@@ -144,7 +144,7 @@ function listParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record<
   };
 }
 
-export interface DdlOptions {
+interface DdlOptions {
   readonly engine: Engine;
   /** Where the engine finds the lake: a path, or a URL such as s3://bucket/lake. */
   readonly location: string;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
+import { parseLossless } from '../core/json.ts';
 import { Redactor } from '../core/redact/redactor.ts';
 import {
   collectSecretFields,
@@ -12,7 +13,6 @@ import {
   stripSecretFields,
 } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
-import { parseLossless } from '../http/json.ts';
 import { dropColumns } from './csv.ts';
 import { LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';

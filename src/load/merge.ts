@@ -3,7 +3,7 @@ import { fillParams } from '../warehouse/sql-params.ts';
 import { sameKey, type Table } from '../warehouse/tables.ts';
 import { type Changes, type Destination, type Landed, literals, type Stage, stageParts } from './stage.ts';
 
-export interface MergeOptions {
+interface MergeOptions {
   /** The landings to load; the others change nothing. */
   readonly accepted: { has(landed: Landed): boolean };
   /** Later than any `valid_from` of the tables (ISO 8601). */

@@ -18,7 +18,7 @@ import { loadJobDefinitions } from './plugins/index.ts';
 import { listJobProblems, listProblems } from './run-job.ts';
 
 /** A job, policy, report, route or rule that a run could not use, and why. */
-export interface DefinitionProblem {
+interface DefinitionProblem {
   readonly what: 'jobs' | 'policy' | 'reports' | 'routes' | 'rules';
   readonly problem: string;
 }

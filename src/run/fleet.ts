@@ -10,7 +10,7 @@ import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
 
-export interface FleetReportOptions {
+interface FleetReportOptions {
   /** It has the views that the queries name. */
   readonly database: Pick<Database, 'rows'>;
   readonly files: SqlFiles;

@@ -1,6 +1,7 @@
 import { DEFAULT_TIMEOUTS, type WorkContext } from '../core/context.ts';
+import { decodeUri } from '../core/decode-uri.ts';
+import { classifyAttempt } from '../http/classify-attempt.ts';
 import { sameOriginRedirect } from '../http/client.ts';
-import { classifyAttempt } from '../http/errors.ts';
 import { createRequestMetrics, readText } from '../http/response-body.ts';
 import { Deadline } from '../http/retry.ts';
 import { createTransport } from '../http/transport.ts';
@@ -51,6 +52,6 @@ function takeLogin(url: URL) {
   const { username, password } = url;
   const address = Object.assign(new URL(url), { username: '', password: '' });
   if (username === '' && password === '') return { address, login: {} };
-  const pair = [username, password].map(decodeURIComponent).join(':');
+  const pair = [username, password].map(decodeUri).join(':');
   return { address, login: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
 }

@@ -6,7 +6,7 @@ import type { Context, ServiceContext } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { sources as builtInSources } from '../extract/sources/index.ts';
 import type { ServiceClients } from '../services/client.ts';
-import { type Availability, createProbeClients, probeTarget } from './doctor/probe-sources.ts';
+import { type Availability, createProbeClients, probeTarget, type SourceProbe } from './doctor/probe-sources.ts';
 
 /** A target as `tidemark init` receives it. */
 export interface InitTarget {
@@ -16,7 +16,7 @@ export interface InitTarget {
   readonly services?: readonly string[];
 }
 
-/** A target of the new configuration, and what its service has. */
+/** A target of the new configuration, and what its service has. `missingVariable`: what it needs and what is not set; null if there is none. */
 export type ProbedTarget = Readonly<Awaited<ReturnType<typeof describeTarget>>>;
 
 /** The name of a target, the variable with its token, the question for its URL, and the variable of the vendor's client with the URL. */
@@ -49,22 +49,12 @@ export async function probeTargets(context: ProbeContext, given: readonly InitTa
 }
 
 async function describeTarget(context: ProbeContext, clients: ServiceClients, given: InitTarget) {
-  const { kind, url, organization, services } = given;
+  const { kind, organization } = given;
   const { variable } = DEFAULTS[kind];
   const name = organization ?? DEFAULTS[kind].name;
   const env = withEnvFile(dirname(resolve(context.cwd, context.configFile)), context.env);
   const token = variable === null ? undefined : env[variable];
-  const describe = (needsToken: boolean) => ({
-    name,
-    kind,
-    url,
-    ...(organization !== undefined && { organization }),
-    ...(variable !== null && needsToken && { token: `\${${variable}}` }),
-    ...(kind === 'scheduler' && { namespace: '*' }),
-    ...(services && services.length > 0 && { services: [...services] }),
-    flavor: 'hashicorp',
-  });
-  const document = describe(Boolean(token) || isRequired(kind));
+  const document = toDocument(given, name, Boolean(token) || isRequired(kind));
   const unknown = { name, document, missingVariable: null, without: [], unread: [] };
   if (isRequired(kind) && !token) return { ...unknown, missingVariable: variable, problem: `${variable} is not set` };
   const [target] = createTargets([{ ...document, token: token || undefined }]) as [Target];
@@ -75,24 +65,39 @@ async function describeTarget(context: ProbeContext, clients: ServiceClients, gi
   const { probes, noService } = isListed ? await probe(listed) : first;
   if (!token && variable !== null && probes.some(({ availability }) => availability === 'refused')) {
     const problem = `it refuses requests without a token, and ${variable} is not set`;
-    return { ...unknown, document: describe(true), missingVariable: variable, problem };
+    return { ...unknown, document: toDocument(given, name, true), missingVariable: variable, problem };
   }
   if (noService) return { ...unknown, problem: formatError(noService) };
+  return { name, missingVariable: null, ...describeProbes(document, probes, isListed) };
+}
+
+/** A target as YAML contains it. */
+function toDocument({ kind, url, organization, services }: InitTarget, name: string, needsToken: boolean) {
+  const { variable } = DEFAULTS[kind];
+  return {
+    name,
+    kind,
+    url,
+    ...(organization !== undefined && { organization }),
+    ...(variable !== null && needsToken && { token: `\${${variable}}` }),
+    ...(kind === 'scheduler' && { namespace: '*' }),
+    ...(services && services.length > 0 && { services: [...services] }),
+    flavor: 'hashicorp',
+  };
+}
+
+function describeProbes(document: ReturnType<typeof toDocument>, probes: readonly SourceProbe[], isListed: boolean) {
   const select = (...wanted: readonly Availability[]) =>
     probes.filter(({ availability }) => wanted.includes(availability)).map(({ source }) => source.name);
   const without = select('absent');
   const mounts = Object.assign({}, ...probes.map(({ mount }) => mount ?? {})) as object;
   return {
-    name,
-    /** The target as YAML contains it. */
     document: {
       ...document,
       ...(isListed && { explorer: 'workspaces' }),
       ...(Object.keys(mounts).length > 0 && { mounts }),
       ...(without.length > 0 && { without }),
     },
-    /** The variable that the configuration needs and that is not set; null if there is none. */
-    missingVariable: null,
     /** Why the service could not be asked; null if it was. */
     problem: select('permitted', 'partial', 'absent').length > 0 ? null : (probes[0]?.detail ?? 'it has no sources'),
     /** Sources that the service does not have. */

@@ -2,11 +2,11 @@ import type { GuardRead, Playbook } from '../act/define.ts';
 import type { Target } from '../config/config.ts';
 import { groupBy } from '../core/group-by.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
+import { policyPaths } from '../services/describe-token.ts';
 import { operations } from '../services/index.ts';
 import { parseService } from '../services/mesh.ts';
 import type { Operation } from '../services/operation.ts';
 import { findPermission, ORGANIZATION_ACCESS, type Right } from '../services/permission.ts';
-import { policyPaths } from '../services/token/describe-token.ts';
 
 /** A right, and the sources and playbooks that need it. */
 type NeededRight = Readonly<ReturnType<typeof mergeRights>[number]>;

@@ -7,7 +7,7 @@ import { groupBy } from '../core/group-by.ts';
 import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { findResumable } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
-import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
+import { findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
@@ -24,7 +24,7 @@ import { executeRun, pullKey, type RunResult } from './run.ts';
 export function selectPulls(
   config: Config,
   selected: { readonly targets?: readonly string[]; readonly sources?: readonly string[] },
-  sources: readonly SourceDefinition[] = builtInSources,
+  sources: readonly SourceDefinition[],
 ): readonly Pull[] {
   const isSelected = (names: readonly string[] | undefined, name: string) => !names?.length || names.includes(name);
   const targets = config.targets.filter(({ name }) => isSelected(selected.targets, name));
@@ -61,8 +61,8 @@ export async function runPulls(
     await refreshLifecycle(run, replay !== undefined);
     return { pulls: pulled };
   };
-  const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
-  return executeRun(run, fill, async () => ({}));
+  const planned = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
+  return executeRun(planned, fill, async () => ({}));
 }
 
 /** Each has pages and buffers in memory. More are no faster, as one process reads all responses. */
@@ -139,20 +139,12 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
   const failed: string[] = [];
-  const running = new Set(pulls);
-  let open = () => {};
-  const othersArrived = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const { arrive, isAwaited } = createMeeting(pulls);
   const pullOne = async (pull: Pull) => {
     const { target, source } = pull;
     const metrics = createRequestMetrics();
     progress.start(target.name, source.name, metrics);
     const active = { ...pull, metrics, startedAt: run.clock.now().toISOString(), expectedRows: null };
-    const arrive = () => {
-      running.delete(pull);
-      if (running.size === 0) open();
-    };
     try {
       const outcome = await pullSource({
         run,
@@ -166,16 +158,15 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
         replay: replay && findReplay(replay, pull),
         resumable: resumable.get(pullKey(pull)),
         waitForOthers: async () => {
-          arrive();
-          await othersArrived;
+          await arrive(pull);
           return failed.sort();
         },
       });
-      if (running.has(pull) && !isLoaded(outcome.status)) failed.push(source.name);
+      if (isAwaited(pull) && !isLoaded(outcome.status)) failed.push(source.name);
       progress.done(outcome);
       return outcome;
     } finally {
-      arrive();
+      void arrive(pull);
     }
   };
   const ended = await Promise.all(pulls.map((pull) => pullOne(pull).catch(stopAll)));
@@ -183,6 +174,24 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
   progress.fail(outcomes.filter(({ status }) => status === 'failed'));
   await clients.release(pulls[0].target.name);
   return outcomes;
+}
+
+/** Where all pulls of a target arrive: they have ended, or wait for the others. */
+function createMeeting(pulls: TargetPulls) {
+  const awaited = new Set(pulls);
+  let open = () => {};
+  const isComplete = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return {
+    /** @returns what waits for the others */
+    arrive(pull: Pull): Promise<void> {
+      awaited.delete(pull);
+      if (awaited.size === 0) open();
+      return isComplete;
+    },
+    isAwaited: (pull: Pull) => awaited.has(pull),
+  };
 }
 
 function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {
@@ -196,11 +205,11 @@ function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkErro
  */
 async function recordLeftOut({ config, runId, asOf, warehouse, writes }: RunContext): Promise<void> {
   const { database, files } = warehouse;
-  const { pairs } = findLeftOut(config.targets);
+  const selections = config.targets.map(({ name: target, sources, without }) => ({ target, sources, without }));
   const unanswered = JSON.stringify(findUnanswered(config.targets));
   const targets = [...config.targets.map(({ name }) => name), ...(config.elsewhere ?? [])];
   const run = { run_id: runId, as_of: asOf.toISOString() };
-  const leftOut = { ...run, left_out: JSON.stringify(pairs), targets };
+  const leftOut = { ...run, selections: JSON.stringify(selections), targets };
   await writes(async () => {
     await database.run(files.read('warehouse/record_left_out'), leftOut);
     await database.run(files.read('warehouse/record_unanswered'), { ...run, unanswered });

@@ -131,7 +131,7 @@ function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
 }
 
 /** @throws TidemarkError CONFIG with one line per issue: `jobs/NAME.yaml: field: what, what to do`. */
-export async function validateJob(config: Config, job: Job, definitions: Definitions = BUILT_IN): Promise<void> {
+export async function validateJob(config: Config, job: Job, definitions: Definitions): Promise<void> {
   const problems = await listJobProblems(config, job, definitions);
   if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
 }

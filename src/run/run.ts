@@ -43,7 +43,7 @@ export interface JobStages extends Rendered {
 
 export type JobResult = RunResult & JobStages;
 
-export interface RunOptions {
+interface RunOptions {
   readonly config: Config;
   readonly context: JobContext;
   /** Recorded in `runs`: the job's name, or `pull`. */

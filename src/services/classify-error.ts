@@ -1,12 +1,5 @@
-import {
-  extractErrorMessage,
-  type FailureKind,
-  HINTS,
-  type HttpFailure,
-  listErrors,
-  looksLikeHtml,
-  type ServiceError,
-} from '../http/errors.ts';
+import { extractErrorMessage, listErrors, looksLikeHtml } from '../http/error-message.ts';
+import { type FailureKind, HINTS, type HttpFailure, type ServiceError } from '../http/errors.ts';
 import { parseRetryAfter } from '../http/rate-limit-headers.ts';
 import type { Operation } from './operation.ts';
 import { NO_RIGHTS } from './permission.ts';

@@ -104,7 +104,7 @@ export const tokenOperations = {
 /** What a service says it is: names and IDs of the installation, which another one at the same address does not have. */
 export type ServiceIdentity = Readonly<Record<string, string>>;
 
-export interface ServerVersion {
+interface ServerVersion {
   /** `vault`, `openbao`, `consul`, `nomad`, `hcp-terraform` …; null where the server does not tell. */
   readonly product: string | null;
   readonly version: string | null;

@@ -4,7 +4,8 @@ import { PRIVATE_FILE } from '../core/fs.ts';
 import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
 import { maskBlocks, type Redactor } from '../core/redact/redactor.ts';
 import { repairBlocks } from '../core/well-formed.ts';
-import { AttemptError, extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
+import { extractErrorMessage, looksLikeHtml } from '../http/error-message.ts';
+import { AttemptError } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
 
 /** What was written: known secrets are masked in it. */

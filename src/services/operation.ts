@@ -24,13 +24,13 @@ export interface OperationParam {
   /** The value is several of `values`, comma-separated. */
   readonly isList?: true;
 }
-export type OperationParams = Readonly<Record<string, OperationParam>>;
+type OperationParams = Readonly<Record<string, OperationParam>>;
 
 /**
  * Form of a successful response. `document`: JSON:API with `data`; `data`: an object with `data`; `keys`: an object with
  * `data.keys`; `any`: not documented; `health`: status 200 or 503.
  */
-export type ResponseType = 'document' | 'data' | 'keys' | 'array' | 'object' | 'csv' | 'text' | 'any' | 'health';
+type ResponseType = 'document' | 'data' | 'keys' | 'array' | 'object' | 'csv' | 'text' | 'any' | 'health';
 
 /** A request before it is encoded. */
 export interface RequestDraft {

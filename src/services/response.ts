@@ -1,10 +1,11 @@
 import { formatSeconds, MINUTE_MS } from '../core/clock.ts';
+import { parseJson } from '../core/json.ts';
 import { isObject, listAt, valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { collectSecretFields, mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
-import { AttemptError, extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
-import { parseJson } from '../http/json.ts';
+import { extractErrorMessage, looksLikeHtml } from '../http/error-message.ts';
+import { AttemptError } from '../http/errors.ts';
 import { type BodyProgress, readText } from '../http/response-body.ts';
 import { classifyError, isEmptyList } from './classify-error.ts';
 import type { Args, Operation } from './operation.ts';

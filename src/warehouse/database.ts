@@ -214,7 +214,6 @@ export function firstLine(error: unknown): string {
  * @param linesBefore lines of the statement before those of the file
  */
 export function describeQueryError(file: string, error: unknown, linesBefore = 0): string {
-  if (file.endsWith('*')) return `queries/${file}.sql: ${firstLine(error)}`; // several files
   const line = Number(/^LINE (\d+):/mu.exec(errorMessage(error))?.[1]) - linesBefore;
   return `queries/${file}.sql${line > 0 ? `:${line}` : ''}: ${firstLine(error)}`;
 }

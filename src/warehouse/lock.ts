@@ -31,7 +31,7 @@ interface LockRecord {
 /** Why the holder of a lock must stop: it lost the lock, or was paused. */
 export class LockError extends TidemarkError {}
 
-export interface LockOptions {
+interface LockOptions {
   readonly now?: Date;
   /** How long the process may be stopped or asleep until `assertUnpaused` fails. @default 30 seconds */
   readonly maxPauseMs?: number;

@@ -7,7 +7,7 @@ import type { Row } from './values.ts';
 /** A time that a person named, and the run whose state it has: the last one at or before it. */
 export type Moment = Readonly<Awaited<ReturnType<typeof resolveMoment>>>;
 
-export interface MomentOptions {
+interface MomentOptions {
   /** Reads the published warehouse, or the working copy. */
   readonly rows: (sql: string, params: Readonly<Record<string, string>>) => Promise<readonly Row[]>;
   readonly files: Pick<SqlFiles, 'read'>;

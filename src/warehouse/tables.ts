@@ -80,29 +80,33 @@ export function parseTable(name: string, ddl: string) {
     /** Columns with times of what has happened: one that is far in the future or in the past is unknown. */
     past: splitList(header.past),
     /** How the view `changes` tells the changes of its rows. */
-    changes: {
-      /** The column with the name of a row; undefined where rows have none. */
-      name: header.name ?? columns.find((column) => column.name === 'name')?.name,
-      /** The column that tells two things with one key apart: a row that comes back with another value is another thing. */
-      instance: header.instance,
-      /** Columns that say where a row belongs, the ID first: a change of the ID is a move. */
-      place: splitList(header.place),
-      /** Columns that renew themselves, which is no change; `*` for a table whose rows do. */
-      renewed: splitList(header.renewed),
-      /** Whether a service may not tell some of its columns. */
-      isToldInPart: says('told_in_part'),
-      /** Columns with text in base64, which a difference shows as the text. */
-      encoded: splitList(header.encoded),
-      /** Operations of actions that change its rows, each with the parameters that name a row: `secrets.keys name`. */
-      acted: (header.acted?.split(/;\s*/u) ?? []).map((entry) => {
-        const [, operation = '', params] = /^(\S+)\s*(.*)$/u.exec(entry) ?? [];
-        return { operation, params: splitList(params) };
-      }),
-    },
+    changes: parseChanges(header, columns),
     /** What was added to it in a warehouse. */
     additions: [] as readonly Addition[],
     /** Columns of the current view, `target` first and `extra` last if there is one. */
     columns: columns as readonly Column[],
+  };
+}
+
+function parseChanges(header: ReturnType<typeof parseHeader>, columns: readonly Column[]) {
+  return {
+    /** The column with the name of a row; undefined where rows have none. */
+    name: header.name ?? columns.find((column) => column.name === 'name')?.name,
+    /** The column that tells two things with one key apart: a row that comes back with another value is another thing. */
+    instance: header.instance,
+    /** Columns that say where a row belongs, the ID first: a change of the ID is a move. */
+    place: splitList(header.place),
+    /** Columns that renew themselves, which is no change; `*` for a table whose rows do. */
+    renewed: splitList(header.renewed),
+    /** Whether a service may not tell some of its columns. */
+    isToldInPart: header.told_in_part === 'yes',
+    /** Columns with text in base64, which a difference shows as the text. */
+    encoded: splitList(header.encoded),
+    /** Operations of actions that change its rows, each with the parameters that name a row: `secrets.keys name`. */
+    acted: (header.acted?.split(/;\s*/u) ?? []).map((entry) => {
+      const [, operation = '', params] = /^(\S+)\s*(.*)$/u.exec(entry) ?? [];
+      return { operation, params: splitList(params) };
+    }),
   };
 }
 

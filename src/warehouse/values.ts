@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { DuckDBResult, DuckDBResultReader, DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import { parseJson } from '../core/json.ts';
 import { nativeError } from '../core/native.ts';
-import { parseJson } from '../http/json.ts';
 
 /**
  * DuckDB's API for Node, loaded by `require`: an import would parse each of its CommonJS files a second time to find its exports,

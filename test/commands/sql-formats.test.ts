@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { strFromU8, unzipSync } from 'fflate';
@@ -232,7 +232,13 @@ describe('formats', () => {
   test('never into the data folder: the ledger and the warehouse are there', async () => {
     const warehouse = join(place.folder, 'data', 'warehouse.duckdb');
     const before = await readFile(warehouse);
-    for (const file of ['data/warehouse.duckdb', 'data/landing/x.csv', `${place.folder}/./data/x.csv`]) {
+    await mkdir(join(place.folder, 'data', '..own'));
+    for (const file of [
+      'data/warehouse.duckdb',
+      'data/landing/x.csv',
+      'data/..own/x.csv',
+      `${place.folder}/./data/x.csv`,
+    ]) {
       const { exit, stderr } = await sql('select 1', '--format', 'csv', '-o', file);
       expect([exit, stderr]).toEqual([2, expect.stringContaining('is in the data folder')]);
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseListenAddress } from '../../src/run/schedule/serve.ts';
+import { parseListenAddress } from '../../src/run/schedule/daemon.ts';
 
 test.each([
   ['127.0.0.1:9464', { host: '127.0.0.1', port: 9464 }],

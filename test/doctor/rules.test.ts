@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { reportToken } from '../../src/run/doctor/check-token.ts';
 import { createCheckList } from '../../src/run/doctor/checks.ts';
-import { describeToken } from '../../src/services/token/describe-token.ts';
+import { describeToken } from '../../src/services/describe-token.ts';
 import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
@@ -20,7 +20,10 @@ async function describeRules(policies: Readonly<Record<string, string>>): Promis
   atEnd(server.close);
   const target = createTarget('scheduler', server.origin, { flavor: 'hashicorp' });
   const list = createCheckList('nomad');
-  reportToken(list, 'token', target, await describeToken(createTestClient(target).client), new Date());
+  reportToken(list, 'token', target, await describeToken(createTestClient(target).client), {
+    now: new Date(),
+    tokenDays: 14,
+  });
   return list.checks[0]!.detail;
 }
 

@@ -54,7 +54,7 @@ const CASES = {
     restricted: { kinds: KINDS, token: (kind) => RESTRICTED[kind] },
     expired: { kinds: KINDS, token: expiresIn(-1) },
     unknown: { kinds: KINDS, token: UNKNOWN_TOKEN },
-    ending: { kinds: KINDS, token: expiresIn(5.5) },
+    ending: { kinds: KINDS, token: expiresIn(15.5) },
     none: { kinds: ['scheduler', 'mesh'], token: null },
     management: { kinds: ['scheduler'], token: () => BOSS },
     intended: { kinds: ['scheduler'], token: () => BOSS, note: 'Nomad lists all policies to no other' },
@@ -79,6 +79,7 @@ async function runDoctor(flavor: Flavor, cleanup: Cleanup): Promise<readonly Che
       }),
     );
     findTarget(config, 'nomad').writeToken = UNKNOWN_TOKEN;
+    config.thresholds = { tokenDays: 20 };
     const others = ['nomad', 'consul', 'scaler'].map((name) => findTarget(config, name));
     config.targets = flavor === 'hashicorp' ? [...others, ...targets] : targets;
   });
@@ -135,10 +136,10 @@ describe.each(KINDS)('doctor at a real product of kind %s', (kind) => {
 
   // The platform does not report when a token ends.
   if (kind !== 'platform') {
-    test('warns of a token that ends within 14 days', async () => {
+    test('warns of a token that ends within `tokenDays`, as the rule does', async () => {
       const { token } = await askDoctor(`ending-${kind}`);
       expect(token).toMatchObject({ ok: true, warning: true });
-      expect(token?.detail).toContain('in 5 days');
+      expect(token?.detail).toContain('in 15 days');
     });
   }
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { extractErrorMessage, isRejection, ServiceError } from '../../src/http/errors.ts';
+import { extractErrorMessage } from '../../src/http/error-message.ts';
+import { isRejection, ServiceError } from '../../src/http/errors.ts';
 
 describe('the error message of a response', () => {
   it.each([

@@ -80,11 +80,14 @@ test('the URL itself keeps the slash at its end', async () => {
   expect(asked).toEqual(['GET /ping/s3cret-id/start?rid=1', 'GET /ping/s3cret-id/?rid=1']);
 });
 
-test('a user and a password of the URL are sent as a header', async () => {
+test.each([
+  ['pass%3Aw%C3%B6rd', 'pass:wörd'],
+  ['100%sure', '100%sure'],
+])('a user and a password of the URL are sent as a header: %s', async (written, password) => {
   const { logins, lines, options } = await heartbeatServer();
-  const url = options.url.replace('//', '//user:pass%3Aw%C3%B6rd@');
+  const url = options.url.replace('//', `//user:${written}@`);
   await withHeartbeat({ ...options, url }, yes, async () => 'done');
-  const sent = `Basic ${Buffer.from('user:pass:wörd').toString('base64')}`;
+  const sent = `Basic ${Buffer.from(`user:${password}`).toString('base64')}`;
   expect([logins, lines]).toEqual([[sent, sent], []]);
 });
 

@@ -36,6 +36,26 @@ test('findings of stale sources end, and nothing waits for them, once the target
   expect(await place.rows("select count(*)::int as n from pulls where status = 'left-out'")).toEqual([{ n: 3 }]);
 });
 
+test('a source of a plugin that the target does not have any more has no state', async () => {
+  const place = await testProject({ workspaces: 5 });
+  const source = "{ name: 'own', kind: 'secrets', extract: async () => { throw new Error('no') }, checkAccess() {} }";
+  await writeFile(join(place.folder, 'plugin.mjs'), `export default { sources: [${source}] };\n`);
+  const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
+  const own = () => place.rows("select status from source_state where source = 'own'");
+  await place.configure((config) => {
+    config.plugins = ['plugin.mjs'];
+    config.targets = [findTarget(config, 'vault')];
+    findTarget(config, 'vault').sources = ['mesh_roles', 'own'];
+  });
+  expect((await place.tidemark(['pull', '--now', at(0)])).exit).toBe(1);
+  expect(await own()).toEqual([{ status: 'failed' }]);
+  await place.configure((config) => {
+    findTarget(config, 'vault').sources = ['mesh_roles'];
+  });
+  await place.pull(['--now', at(1)]);
+  expect(await own()).toEqual([]);
+});
+
 test('a source that comes back has its state again', async () => {
   const place = await testProject({ workspaces: 5 });
   const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();

@@ -3,6 +3,7 @@ import { type Playbook, skip } from '../../src/act/define.ts';
 import { type PlanDeps, planActions } from '../../src/act/plan.ts';
 import { findingIds, type Plan } from '../../src/act/plan-file.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
@@ -93,7 +94,7 @@ test('more findings may be skipped together than a call may have arguments', asy
   const deps = {
     config: { targets: [{ name: 't' }] },
     warehouse: {},
-    remote: { mask: String },
+    context: { redactor: new Redactor() },
     limit: null,
   } as unknown as PlanDeps;
   expect((await planActions(playbook, candidates, deps)).refused).toHaveLength(130_000);

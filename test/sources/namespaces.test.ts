@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeToken } from '../../src/services/token/describe-token.ts';
+import { describeToken } from '../../src/services/describe-token.ts';
 import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';

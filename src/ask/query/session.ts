@@ -18,7 +18,7 @@ import { asOwn, readStatement, type Statement } from './statement.ts';
 
 export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
 
-export interface QuerySessionOptions {
+interface QuerySessionOptions {
   readonly config: SessionConfig;
   /** Shows every table as of this time. */
   readonly asOf?: Date | undefined;
@@ -28,7 +28,7 @@ export interface QuerySessionOptions {
 }
 
 /** Values of `$name`; DuckDB casts the text to what the query compares it with. */
-export type QueryParams = Readonly<Record<string, string>>;
+type QueryParams = Readonly<Record<string, string>>;
 
 /**
  * One connection to the published warehouse for queries that people write. They have no access to files or the network, cannot

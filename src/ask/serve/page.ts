@@ -12,7 +12,7 @@ import type { TextRow } from './results.ts';
 import { type Exchange, sendJson } from './route.ts';
 
 /** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
-export interface PageData {
+interface PageData {
   readonly title: string;
   readonly about?: string;
   readonly [name: string]: unknown;
@@ -47,7 +47,7 @@ export async function renderTemplate(exchange: Exchange, template: string, data:
 }
 
 /** Names and values; a name may be there twice. In an object, empty values are left out. */
-export type AddressParams = readonly (readonly [name: string, value: string])[] | Readonly<Record<string, string>>;
+type AddressParams = readonly (readonly [name: string, value: string])[] | Readonly<Record<string, string>>;
 
 function listParams(params: AddressParams): readonly (readonly [name: string, value: string])[] {
   return Array.isArray(params) ? params : Object.entries(params).filter(([, value]) => value !== '');

@@ -1,7 +1,7 @@
 import Handlebars from 'handlebars';
+import { parseLossless, printJson } from '../../core/json.ts';
 import { cutText, stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { parseLossless, printJson } from '../../http/json.ts';
 import { formatNumber } from '../../tell/reports/format.ts';
 import { escapeMarkup, isolate } from '../../tell/reports/markup.ts';
 import type { ColumnInfo } from '../query/protocol.ts';

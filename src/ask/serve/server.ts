@@ -16,7 +16,7 @@ import { loadAssets } from './files.ts';
 import { WorkerPool } from './pool.ts';
 import type { AccessRules } from './security.ts';
 
-export interface ServeOptions extends AccessRules {
+interface ServeOptions extends AccessRules {
   readonly config: Config;
   readonly address: string;
   /** 0 selects a free one. */

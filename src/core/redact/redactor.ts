@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { isHeaderText } from '../header-text.ts';
-import { PACKAGE_ROOT } from '../paths.ts';
 import { decodings, MAX_ESCAPE_LENGTH, mayHaveEscape, replaceDecoded } from './escapes.ts';
+import { createMatcher } from './matcher.ts';
+import { secretWeakness } from './weak-secrets.ts';
 
 /** What replaces a secret. */
 const MASK = '***';
@@ -115,50 +114,6 @@ function createSearch(forms: ReadonlySet<string>) {
   return { isIn: createMatcher(forms), pattern };
 }
 
-/** Characters that are hashed together. Patterns may not be shorter. */
-const GROUP = 4;
-
-/**
- * A search for about a hundred patterns in hundreds of megabytes, for which a regular expression takes seconds. It looks up a
- * group of four characters only every `step` characters; the shortest pattern does not fit between two of them (the idea of Wu
- * and Manber's multi-pattern search).
- * @param patterns texts of at least 4 characters
- * @returns whether a text has one of them. Bytes of UTF-8 are given as Latin-1, one character for each.
- */
-export function createMatcher(patterns: Iterable<string>): (text: string) => boolean {
-  const texts = [...patterns];
-  const searched = [...new Set([...texts, ...texts.map((text) => Buffer.from(text).toString('latin1'))])];
-  const lengths = searched.map(({ length }) => length);
-  const longest = Math.max(...lengths);
-  const step = Math.min(...lengths) - GROUP + 1;
-  // Twice as many places as groups of patterns, so that most groups of a text are at a place of none.
-  const bits = Math.min(20, Math.max(16, Math.ceil(Math.log2(2 * searched.length * step))));
-  // A token may contain words that its service writes in each response: only the patterns with that group are compared.
-  const byGroup = new Array<Set<string> | undefined>(1 << bits);
-  for (const pattern of searched) {
-    for (let at = 0; at < step; at++) {
-      const group = hashGroup(pattern, at, bits);
-      byGroup[group] = (byGroup[group] ?? new Set()).add(pattern);
-    }
-  }
-  return (text) => {
-    for (let at = 0; at + GROUP <= text.length; at += step) {
-      const known = byGroup[hashGroup(text, at, bits)];
-      if (!known) continue;
-      const near = text.slice(Math.max(0, at - step + 1), at + longest);
-      for (const pattern of known) if (near.includes(pattern)) return true;
-    }
-    return false;
-  };
-}
-
-/** A hash of four characters. */
-function hashGroup(text: string, at: number, bits: number): number {
-  const low = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 8);
-  const high = (text.charCodeAt(at + 2) << 16) | (text.charCodeAt(at + 3) << 24);
-  return Math.imul(low | high, 0x9e3779b1) >>> (32 - bits);
-}
-
 /** Whether a text with a secret is one that this text stands for. */
 function isEscaped(text: string, { isIn }: Search): boolean {
   for (const { decoded } of decodings(text)) if (isIn(decoded)) return true;
@@ -215,34 +170,6 @@ function encodeBase64At(secret: string, offset: number): readonly string[] {
   const first = Math.ceil((offset * 4) / 3);
   const last = Math.floor((bytes.length * 4) / 3);
   return [bytes.toString('base64').slice(first, last), bytes.toString('base64url').slice(first, last)];
-}
-
-/** Shorter secrets are parts of ordinary words. */
-export const MIN_SECRET_LENGTH = 8;
-
-/** Why a secret cannot be masked wherever it appears without damage to other text; undefined if it can. */
-export function secretWeakness(secret: string): string | undefined {
-  if (secret.length < MIN_SECRET_LENGTH) return `is shorter than ${MIN_SECRET_LENGTH} characters`;
-  return isOwnWord(secret) ? "is a word of Tidemark's own" : undefined;
-}
-
-/** Whether a secret is the name of a table, source or column, or a part of one. */
-function isOwnWord(secret: string): boolean {
-  if (!/^[a-z][a-z0-9_]*$/u.test(secret)) return false;
-  ownWords ??= readOwnWords();
-  return ownWords.some((word) => word.includes(secret));
-}
-
-let ownWords: readonly string[] | undefined;
-
-/** The names of the tables, which are those of the sources as well, and of their columns. */
-function readOwnWords(): readonly string[] {
-  const folder = join(PACKAGE_ROOT, 'queries', 'tables');
-  const files = readdirSync(folder).filter((file) => file.endsWith('.sql'));
-  const columns = files.flatMap((file) =>
-    [...readFileSync(join(folder, file), 'utf8').matchAll(/^ {2}(\w+) /gmu)].map(([, column = '']) => column),
-  );
-  return [...new Set([...files.map((file) => file.slice(0, -'.sql'.length)), ...columns])];
 }
 
 /**

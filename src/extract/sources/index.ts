@@ -14,7 +14,7 @@ import { savedViewRows, savedViews } from './saved-views.ts';
 import { servers } from './servers.ts';
 import { namedSource } from './shared/list-and-read.ts';
 import { pluginSource } from './shared/plugins.ts';
-import { fitsTarget, hasSource, isWanted, type SourceDefinition } from './source.ts';
+import { hasSource, isWanted, type SourceDefinition } from './source.ts';
 import { tokens } from './tokens.ts';
 import { volumes } from './volumes.ts';
 
@@ -45,29 +45,20 @@ export const sources: readonly SourceDefinition[] = [
   servers,
 ];
 
-/** The sources that the configuration leaves out. */
-export interface LeftOut {
-  /** Built-in sources that no target has. */
-  readonly sources: ReadonlySet<string>;
-  /** What single targets leave out by `sources` or `without`. */
-  readonly pairs: readonly { readonly target: string; readonly source: string }[];
-}
+/** Built-in sources that no target has, because the configuration leaves them out. */
+export type LeftOut = ReadonlySet<string>;
 
 export function findLeftOut(targets: readonly Target[]): LeftOut {
   const absent = sources.filter((source) => !targets.some((target) => isWanted(target, source)));
-  const pairs = listPairs(targets, (target, source) => fitsTarget(source, target) && !isWanted(target, source));
-  return { sources: new Set(absent.map(({ name }) => name)), pairs };
+  return new Set(absent.map(({ name }) => name));
 }
 
 /** The sources that the configuration wants and that the service of their target cannot answer: what they tell is unknown. */
-export function findUnanswered(targets: readonly Target[]): LeftOut['pairs'] {
-  return listPairs(targets, (target, source) => isWanted(target, source) && !hasSource(target, source));
-}
-
-function listPairs(targets: readonly Target[], matches: (target: Target, source: SourceDefinition) => boolean) {
-  return targets.flatMap((target) =>
-    sources.filter((source) => matches(target, source)).map(({ name }) => ({ target: target.name, source: name })),
-  );
+export function findUnanswered(targets: readonly Target[]) {
+  return targets.flatMap((target) => {
+    const unanswered = sources.filter((source) => isWanted(target, source) && !hasSource(target, source));
+    return unanswered.map(({ name }) => ({ target: target.name, source: name }));
+  });
 }
 
 /** What is known of the support of versions: what is made from it says so as it names its sources, but no target tells it. */
@@ -76,5 +67,5 @@ export const FACTS = 'lifecycle';
 /** Whether all of these sources are left out, so that what is made from them is not shown. */
 export function isAbsent(sources: readonly string[], leftOut: LeftOut | undefined): boolean {
   const told = sources.filter((source) => source !== FACTS);
-  return leftOut !== undefined && told.length > 0 && told.every((source) => leftOut.sources.has(source));
+  return leftOut !== undefined && told.length > 0 && told.every((source) => leftOut.has(source));
 }

@@ -1,5 +1,5 @@
+import { sliceFields } from '../../core/json.ts';
 import { catchFailure, isRejection, ServiceError } from '../../http/errors.ts';
-import { sliceFields } from '../../http/json.ts';
 import { formatRow } from '../../landing/csv.ts';
 import { cleanJson } from '../../landing/writer.ts';
 import { platform } from '../../services/platform/operations.ts';

@@ -1,5 +1,5 @@
 import { tokenOperations } from '../../services/describe-server.ts';
-import { describeToken } from '../../services/token/describe-token.ts';
+import { describeToken } from '../../services/describe-token.ts';
 import type { SourceDefinition } from './source.ts';
 
 /**

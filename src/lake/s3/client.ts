@@ -12,7 +12,8 @@ import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
 import { decodeEntities } from '../../core/redact/escapes.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { sha256 } from '../../core/sha256.ts';
-import { AttemptError, catchAttempt, classifyAttempt, type HttpFailure } from '../../http/errors.ts';
+import { classifyAttempt } from '../../http/classify-attempt.ts';
+import { AttemptError, catchAttempt, type HttpFailure } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
 import { ABORTED, Deadline, withRetry } from '../../http/retry.ts';
@@ -26,7 +27,7 @@ type S3Access = Readonly<ReturnType<typeof readS3Access>>;
  * @param redactor receives the secrets
  * @throws TidemarkError CONFIG
  */
-export function readS3Access(env: Environment, redactor: Redactor) {
+function readS3Access(env: Environment, redactor: Redactor) {
   const sessionToken = env.AWS_SESSION_TOKEN ? requireVariable(env, 'AWS_SESSION_TOKEN') : undefined;
   const secretAccessKey = requireVariable(env, 'AWS_SECRET_ACCESS_KEY');
   for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) redactor.add(secret);

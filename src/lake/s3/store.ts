@@ -28,7 +28,7 @@ const readCommit = readUpTo(256 * 1024 ** 2);
 /** A page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
 const readPage = readUpTo(8 * 1024 ** 2);
 
-export interface S3StoreOptions extends S3Options {
+interface S3StoreOptions extends S3Options {
   /** Local folder for files that DuckDB reads and writes. */
   readonly folder: string;
 }

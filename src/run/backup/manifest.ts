@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { TidemarkError } from '../../core/errors.ts';
 import { ignoreMissing, MAX_TEXT_KIBIBYTES, readNamedFile } from '../../core/fs.ts';
-import { tryParseJson } from '../../http/json.ts';
+import { tryParseJson } from '../../core/json.ts';
 
 /**
  * A backup is a folder with `manifest.json`, which names the folder beside it with the files. The manifest is replaced last and at once,

@@ -1,29 +1,31 @@
-import type { Target } from '../../config/config.ts';
+import type { Target, Thresholds } from '../../config/config.ts';
 import { DAY_MS, formatTimestamp } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
+import type { TokenInfo } from '../../services/describe-token.ts';
 import type { Operation } from '../../services/operation.ts';
 import { findPermission } from '../../services/permission.ts';
-import { listValues, parseRules, type RuleBlock } from '../../services/scheduler/acl-rules.ts';
-import type { TokenInfo } from '../../services/token/describe-token.ts';
+import { listValues } from '../../services/scheduler/acl-rules.ts';
+import { parseRules, type RuleBlock } from '../../services/scheduler/parse-rules.ts';
 import type { CheckList } from './checks.ts';
 import type { SourceProbe, TargetProbe } from './probe-sources.ts';
 
-const EXPIRY_WARNING_DAYS = 14;
+/** A token that ends within `tokenDays` of now is warned of, as the rule `token-expires` finds it. */
+export type Ending = { readonly now: Date } & Pick<Thresholds, 'tokenDays'>;
 
 /**
  * Adds the check of the target's token.
  * @returns false if the service refuses the token everywhere, or shows nothing of the organization
  */
-export function checkToken(list: CheckList, target: Target, probe: TargetProbe, now: Date): boolean {
+export function checkToken(list: CheckList, target: Target, probe: TargetProbe, ending: Ending): boolean {
   const { answer, telling, isLacking } = probe;
   if (target.kind === 'autoscaler') {
     if (target.token !== undefined) list.warn('token', 'set, but the service takes none');
     return true;
   }
-  if (answer.info) reportToken(list, 'token', target, answer.info, now);
+  if (answer.info) reportToken(list, 'token', target, answer.info, ending);
   if (!isLacking && isBlind(list, target, telling)) return false; // without its explorer, a platform answers
   if (answer.info) return true;
   const [mark, detail] = judgeToken(target, answer.error, telling);
@@ -100,14 +102,15 @@ function describeAccepted({ token }: Target, error: ServiceError | undefined, ac
 const MANAGEMENT_HINT = 'use one that only reads (`tidemark permissions`), or say why with `managementToken: REASON`';
 
 /** Adds who a token is, what it may do and when it ends. */
-export function reportToken(list: CheckList, check: string, target: Target, info: TokenInfo, now: Date): void {
+export function reportToken(list: CheckList, check: string, target: Target, info: TokenInfo, ending: Ending): void {
+  const { now, tokenDays } = ending;
   const detail = `${describeIdentity(info)}; ${describeRights(target, info)}; ${describeEnd(info, now)}`;
   const leftMs = info.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(info.expires_at) - now.getTime();
   const isTooStrong = check === 'token' && info.is_management === true && target.managementToken === undefined;
   if (info.type === 'acl-disabled') list.ok(check, 'not checked: ACLs are disabled at this service');
   else if (info.type === 'anonymous') list.ok(check, 'none set; requests are anonymous');
   else if (leftMs <= 0) list.fail(check, detail, check === 'token' ? setToken(target) : undefined);
-  else if (leftMs < EXPIRY_WARNING_DAYS * DAY_MS) list.warn(check, detail);
+  else if (leftMs <= tokenDays * DAY_MS) list.warn(check, detail);
   else if (isTooStrong) list.warn(check, `${detail}; ${MANAGEMENT_HINT}`);
   else list.ok(check, detail);
 }

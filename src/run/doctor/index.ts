@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
-import type { Config, Target } from '../../config/config.ts';
+import type { Config, Target, Thresholds } from '../../config/config.ts';
 import { parseSmtpUrl } from '../../config/mail.ts';
 import type { WorkContext } from '../../core/context.ts';
 import { formatError, TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
-import { type Redactor, secretWeakness } from '../../core/redact/redactor.ts';
-import { sources as builtInSources } from '../../extract/sources/index.ts';
+import type { Redactor } from '../../core/redact/redactor.ts';
+import { secretWeakness } from '../../core/redact/weak-secrets.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient, ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
@@ -19,7 +19,7 @@ import { withPublished } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { freeBytes } from '../../warehouse/storage.ts';
 import { explainFuture, readLatest } from '../run.ts';
-import { checkToken, reportToken } from './check-token.ts';
+import { checkToken, type Ending, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
   askToken,
@@ -34,11 +34,13 @@ import {
 export async function diagnose(
   config: Config,
   context: WorkContext,
-  sources: readonly SourceDefinition[] = builtInSources,
+  sources: readonly SourceDefinition[],
 ): Promise<readonly Check[]> {
   const clients = createProbeClients(config, context);
   const files = createSqlFiles(overlayRoots(config.directory));
-  const checks = config.targets.map((target) => checkTarget({ ...context, files }, clients, target, sources));
+  const checks = config.targets.map((target) =>
+    checkTarget({ ...context, ...config.thresholds, files }, clients, target, sources),
+  );
   const targets = await Promise.all(checks).finally(() => clients.close());
   return [
     ...checkConfiguration(config),
@@ -123,9 +125,12 @@ async function checkMail(config: Config, redactor: Redactor): Promise<readonly C
   return list.checks;
 }
 
+type CheckContext = Pick<WorkContext, 'redactor' | 'clock'> &
+  Pick<Thresholds, 'tokenDays'> & { readonly files: SqlFiles };
+
 /** Checks one target: reachable, tokens, rate limit, clock, and each source. */
 async function checkTarget(
-  { redactor, clock, files }: Pick<WorkContext, 'redactor' | 'clock'> & { readonly files: SqlFiles },
+  { redactor, clock, files, tokenDays }: CheckContext,
   clients: ServiceClients,
   target: Target,
   known: readonly SourceDefinition[],
@@ -150,8 +155,8 @@ async function checkTarget(
     return list.checks;
   }
   const now = clock.now();
-  const isAccepted = checkToken(list, target, probe, now);
-  await checkWriteToken(list, clients, target, now);
+  const isAccepted = checkToken(list, target, probe, { now, tokenDays });
+  await checkWriteToken(list, clients, target, { now, tokenDays });
   checkHeaders(list, target, probes, now);
   if (target.kind === 'platform' && isAccepted) checkExplorer(list, target, isLacking, known);
   if (isAccepted) checkSources(list, target, probes, isLacking);
@@ -161,12 +166,17 @@ async function checkTarget(
 }
 
 /** Reports the token that applies changes, without using it for anything else. */
-async function checkWriteToken(list: CheckList, clients: ServiceClients, target: Target, now: Date): Promise<void> {
+async function checkWriteToken(
+  list: CheckList,
+  clients: ServiceClients,
+  target: Target,
+  ending: Ending,
+): Promise<void> {
   const { writeToken, flavor } = target;
   if (writeToken === undefined || flavor !== 'hashicorp') return;
   const client: ServiceClient = clients.get({ ...target, name: `${target.name} (writeToken)`, token: writeToken });
   const { info, error } = await askToken(client);
-  if (info) reportToken(list, 'write token', target, info, now);
+  if (info) reportToken(list, 'write token', target, info, ending);
   if (error) list.fail('write token', `refused: ${error.serviceMessage || error.failure}`);
 }
 

@@ -1,6 +1,7 @@
 import { type Config, meshMounts, type Target } from '../../config/config.ts';
 import type { ServiceContext, WorkContext } from '../../core/context.ts';
 import { formatError } from '../../core/errors.ts';
+import { toFields } from '../../core/json-path.ts';
 import { stripControls } from '../../core/log.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { meshRoles } from '../../extract/sources/mesh-roles.ts';
@@ -10,9 +11,9 @@ import { catchFailure, type FailureKind, ServiceError } from '../../http/errors.
 import { describePart, type UnknownPart } from '../../landing/store.ts';
 import { type ServiceClient, ServiceClients } from '../../services/client.ts';
 import { secretsServer } from '../../services/describe-server.ts';
+import { describeToken, isAclDisabled, type TokenInfo } from '../../services/describe-token.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { ServiceResponse } from '../../services/response.ts';
-import { describeToken, isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
 
 /** Whether a source can be pulled. `partial`: but for some parts; `absent`: the service does not have it; `misplaced`: its engine is at another path. */
 export type Availability = 'permitted' | 'partial' | 'absent' | 'misplaced' | 'refused' | 'failed';

@@ -1,7 +1,7 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
 import { type ErrorCode, errorMessage, TidemarkError } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
 import { ServiceError } from '../../http/errors.ts';
-import { parseJson } from '../../http/json.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 
 /** Calls between a plugin's thread and the others: values are copied, and functions become calls to where they are. */

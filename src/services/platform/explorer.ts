@@ -133,7 +133,7 @@ export const explorerQueryEncoder = {
 };
 
 /** Translates a field name and keeps its prefix `-`, which sorts in descending order. */
-export function mapSorted(name: string, translate: (name: string) => string): string {
+export function mapSorted(name: string, translate: (field: string) => string): string {
   return name.startsWith('-') ? `-${translate(name.slice(1))}` : translate(name);
 }
 

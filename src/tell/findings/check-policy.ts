@@ -15,7 +15,7 @@ export type FlaggedVersion = Readonly<Record<'rule' | 'target' | 'severity' | 's
 export type PolicyEffect = NonNullable<Awaited<ReturnType<typeof comparePolicies>>>;
 
 /** With the published warehouse. */
-export interface PolicyCheckOptions extends OpenWarehouse {
+interface PolicyCheckOptions extends OpenWarehouse {
   readonly policy: readonly PolicyRow[];
   readonly thresholds: Thresholds;
   readonly targets: readonly string[];
@@ -44,7 +44,7 @@ export async function comparePolicies(options: PolicyCheckOptions) {
   };
   await find();
   await query('policy/flagged_before');
-  await database.script(await renderPolicy(files, policy, 'temp '));
+  await database.script(renderPolicy(files, policy, 'temp '));
   await find();
   const severities = JSON.stringify(Object.fromEntries(rules.map(({ name, severity }) => [name, severity])));
   const flagged = await query('policy/effect', { severities });
@@ -77,7 +77,7 @@ export async function findImpossible(
   if (policy.length === 0) return [];
   return withMemory(async (database) => {
     await database.script(files.render('warehouse/semver_key', { scope: '' }));
-    await database.script(await renderPolicy(files, policy));
+    await database.script(renderPolicy(files, policy));
     const rows = await database.rows(files.read('policy/impossible'));
     return rows.map((range) => `${name}: ${range.name}: denied: no version is in ${range.versions}`);
   });

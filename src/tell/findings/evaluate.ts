@@ -1,6 +1,6 @@
 import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import type { TokenInfo } from '../../services/token/describe-token.ts';
+import type { TokenInfo } from '../../services/describe-token.ts';
 import { type Database, type SqlParams, withMemory } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
@@ -14,7 +14,7 @@ export type AssessedTarget = Pick<Target, 'name'> &
   Partial<Pick<Target, 'kind' | 'flavor' | 'namespace' | 'sees' | 'managementToken'>>;
 
 /** With the working warehouse, outside of any transaction. */
-export interface EvaluateOptions extends OpenWarehouse {
+interface EvaluateOptions extends OpenWarehouse {
   /** Time of the run: its pulls are the evidence, with earlier ones as far as a rule permits. */
   readonly asOf: Date;
   /** The run, whose pulls may be older than `asOf` where it resumes another one. */

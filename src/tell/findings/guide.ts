@@ -1,5 +1,5 @@
 import type { Thresholds } from '../../config/config.ts';
-import { printJson } from '../../http/json.ts';
+import { printJson } from '../../core/json.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { type Rule, readRules } from './rules.ts';
@@ -21,7 +21,7 @@ export async function loadGuide(files: SqlFiles, playbooks: readonly PlaybookSum
   const { rules } = readRules(files);
   return rules.map((rule) => {
     const { name, many, repair, isRepairedByHand } = rule;
-    const playbook = isRepairedByHand ? undefined : playbooks.find(({ rule }) => rule === name);
+    const playbook = isRepairedByHand ? undefined : playbooks.find((each) => each.rule === name);
     return {
       rule: name,
       meaning: nameThresholds(rule.description, thresholds),

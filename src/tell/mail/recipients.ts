@@ -6,7 +6,7 @@ import { groupBy } from '../../core/group-by.ts';
 type MailConfig = Pick<NonNullable<Config['mail']>, 'routes'>;
 
 /** Glob patterns (`*`, `?`, `[a-z]`) that select targets and projects; null selects all. */
-export type MailRoute = Readonly<Record<'targets' | 'projects', readonly string[] | null>>;
+type MailRoute = Readonly<Record<'targets' | 'projects', readonly string[] | null>>;
 
 /** Recipients of the same digest. */
 export interface Audience {

@@ -8,7 +8,7 @@ import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { type Message, toMailOptions } from './message.ts';
 import { type MailTimeouts, openTransport, resolveMailSettings, TIMEOUTS } from './transport.ts';
 
-export type OutboxStatus = 'pending' | 'sent' | 'refused' | 'replaced';
+type OutboxStatus = 'pending' | 'sent' | 'refused' | 'replaced';
 
 /** A warehouse, as far as the outbox needs it. */
 export interface OutboxStore extends OpenWarehouse {
@@ -69,7 +69,7 @@ export interface Delivery {
   readonly reason: string | null;
 }
 
-export interface MailSendOptions {
+interface MailSendOptions {
   readonly config: Config;
   readonly context: Pick<Context, 'clock' | 'log' | 'redactor' | 'signal'>;
   /** Sends the messages of this job only. @default all */

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../core/clock.ts';
 import { drawLabel, drawRule, drawVariant, element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
 import { alignToDays, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
 
-export interface ChartSpec {
+interface ChartSpec {
   /** The accessible name of the chart. */
   readonly title: string;
   readonly series: readonly Series[];
@@ -76,7 +76,7 @@ function drawSize(
     const to = (other: Date | undefined, end: number) => x(other ? (other.getTime() + at) / 2 : end);
     return [to(times[index - 1], at - halfMs), to(times[index + 1], at + halfMs)];
   };
-  const words = describeTimes(series, times);
+  const told = describeTimes(series, times);
   const gaps = listGaps(runs).map(([from, to]) =>
     column('gap', x(from), x(to), `No complete pull between ${formatDay(from)} and ${formatDay(to)}`),
   );
@@ -96,9 +96,9 @@ function drawSize(
       return days ? drawBars(points, color, x, y) : drawLayer(points, color, kind, runs, x, y);
     }),
     ...times.map((time, index) =>
-      words[index] === undefined
+      told[index] === undefined
         ? column('gap', ...around(index), `${formatDay(time)}: not assessed`)
-        : column('hit', ...around(index), words[index]),
+        : column('hit', ...around(index), told[index]),
     ),
   ]);
 }

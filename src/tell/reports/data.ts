@@ -152,7 +152,7 @@ async function readSourceStates(
   const sources = new Set(reports.flatMap((report) => report.sources));
   const file = 'reports/freshness';
   const rows = await queryFile(queries, file, files.read(file), {
-    sources: JSON.stringify([...sources].filter((source) => !leftOut?.sources.has(source))),
+    sources: JSON.stringify([...sources].filter((source) => !leftOut?.has(source))),
     as_of: asOf.toISOString(),
     staleness_at: stalenessAt.toISOString(),
     stale_hours: thresholds.staleHours,

@@ -6,9 +6,9 @@ import type { Target } from '../../config/config.ts';
 import { formatTimestamp, HOUR_MS } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { removePaths, writeFileAtomic } from '../../core/fs.ts';
+import { tryParseJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { tryParseJson } from '../../http/json.ts';
 import {
   archiveFiles,
   linkLatestSubjects,

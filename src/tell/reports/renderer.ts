@@ -151,15 +151,16 @@ function loadAssets(roots: readonly string[]) {
   const script = scripts.join('');
   const policy = [
     "default-src 'none'",
-    `style-src '${sha256(style)}'`,
-    `script-src '${sha256(script)}'`,
+    `style-src '${toCspHash(style)}'`,
+    `script-src '${toCspHash(script)}'`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
   return { style, script, policy };
 }
 
-function sha256(text: string): string {
+/** A text as a content security policy allows it. */
+function toCspHash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 

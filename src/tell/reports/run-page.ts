@@ -18,7 +18,7 @@ interface ReadOptions {
   readonly asOf: Date;
 }
 
-export interface RunPageOptions extends ReadOptions {
+interface RunPageOptions extends ReadOptions {
   readonly generatedAt: Date;
   readonly out: string;
 }
@@ -28,7 +28,7 @@ export function runPath(runId: string): string {
   return `runs/${encodeURIComponent(runId)}.html`;
 }
 
-export type Run = NonNullable<Awaited<ReturnType<typeof findRun>>>;
+type Run = NonNullable<Awaited<ReturnType<typeof findRun>>>;
 
 /** The last run until `asOf`. */
 export async function findRun({ database, files, asOf }: ReadOptions) {

@@ -3,7 +3,7 @@ import { truncate } from './format.ts';
 import { element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
 
 /** What a cell draws: a list of `{kind, value, text}` in the data. */
-export type StripPart = Readonly<ReturnType<typeof toParts>[number]>;
+type StripPart = Readonly<ReturnType<typeof toParts>[number]>;
 
 const WIDTH = 220;
 const HEIGHT = 14;

@@ -10,7 +10,7 @@ import type { Renderer } from './renderer.ts';
 import { readSubjects, type SubjectView, toSubjectView } from './subject-view.ts';
 import { type SubjectOptions, type SubjectPage, type SubjectSelection, subjectPath } from './subjects.ts';
 
-export interface SubjectPagesOptions extends SubjectOptions {
+interface SubjectPagesOptions extends SubjectOptions {
   readonly out: string;
   readonly generatedAt: Date;
   readonly linker: ProductLinker;

@@ -1,6 +1,6 @@
 import { groupBy } from '../../core/group-by.ts';
+import { printJson } from '../../core/json.ts';
 import { shortenText, stripControls } from '../../core/log.ts';
-import { printJson } from '../../http/json.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
@@ -30,7 +30,7 @@ const MAX_LENGTH = 10_000_000;
 type RowsByKey = ReadonlyMap<string, readonly Row[]>;
 
 /** All that the page of one subject shows, as rows of `queries/subjects/`. */
-export type SubjectData = Readonly<ReturnType<typeof toSubjectData>>;
+type SubjectData = Readonly<ReturnType<typeof toSubjectData>>;
 
 /** Reads what the selected subjects' pages show, kind by kind: a fixed number of statements, whatever the number of subjects. */
 export async function* readSubjects(
@@ -98,7 +98,7 @@ type Change = Readonly<Record<'field' | 'before' | 'after', string>>;
 /** A subject as its page and its text show it. Every text is free of control characters. */
 export type SubjectView = ReturnType<typeof toSubjectView>;
 
-export interface SubjectViewOptions {
+interface SubjectViewOptions {
   readonly guide: readonly Guide[];
   readonly linker: ProductLinker;
   readonly selection: Pick<SubjectSelection, 'has'>;

@@ -8,7 +8,7 @@ import { escapeMarkup, isolate } from './markup.ts';
 import { describeParts, drawStrip, measureParts, toParts } from './strip.ts';
 import type { NamedSubject, SubjectLinker } from './subjects.ts';
 
-export type ColumnView = Readonly<ReturnType<typeof toColumns>[number]>;
+type ColumnView = Readonly<ReturnType<typeof toColumns>[number]>;
 
 export type CellView = Readonly<ReturnType<typeof toCells>[number]>;
 
@@ -21,7 +21,7 @@ const MAX_SHORT_ROWS = 20;
 const MAX_TABLE_LENGTH = 1_000_000;
 const CELL_MARKUP_LENGTH = 16;
 
-export interface ViewOptions {
+interface ViewOptions {
   readonly report: string;
   readonly params: SqlParams;
   readonly staleSources: ReadonlySet<string>;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMatcher } from '../../../src/core/redact/redactor.ts';
+import { createMatcher } from '../../../src/core/redact/matcher.ts';
 
 /** Few letters, so that parts of the patterns are everywhere. */
 const word = (minLength: number) => fc.string({ unit: fc.constantFrom('a', 'b', 'é', '名'), minLength, maxLength: 9 });

@@ -1,1 +1,2 @@
+-- As `queries/lake/ddl_comment.sql`, for ClickHouse.
 alter table {{name}} modify comment {{comment}};

@@ -1,3 +1,4 @@
+-- As `queries/lake/ddl_table.sql`, for ClickHouse.
 create or replace view {{name}} as
 select *
 from {{reader}}({{location}});

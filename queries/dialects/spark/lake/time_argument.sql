@@ -1,1 +1,2 @@
+-- As `queries/lake/time_argument.sql`, for Spark.
 least({{latest}}, max(at_time))

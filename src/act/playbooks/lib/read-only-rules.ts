@@ -1,10 +1,5 @@
-import {
-  isReading,
-  LABELLED,
-  parseRules,
-  READ_ONLY_LEVELS,
-  type RuleBlock,
-} from '../../../services/scheduler/acl-rules.ts';
+import { isReading, READ_ONLY_LEVELS } from '../../../services/scheduler/acl-rules.ts';
+import { LABELLED, parseRules, type RuleBlock } from '../../../services/scheduler/parse-rules.ts';
 
 /** What `policy = "scale"` of a namespace grants except `scale-job`. It does not include `read`. */
 const SCALE_READ_CAPABILITIES = ['list-scaling-policies', 'read-scaling-policy', 'read-job-scaling'];

@@ -3,7 +3,7 @@ import { stringify } from 'lossless-json';
 import type { Target } from '../../../config/config.ts';
 import { closestMatch } from '../../../config/suggest.ts';
 import { TidemarkError } from '../../../core/errors.ts';
-import { valueAt } from '../../../core/json-path.ts';
+import { toFields, valueAt } from '../../../core/json-path.ts';
 import { shortenText } from '../../../core/log.ts';
 import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fields.ts';
 import { repairEscapes } from '../../../core/well-formed.ts';
@@ -16,7 +16,6 @@ import {
   type ExplorerView,
 } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
-import { toFields } from '../../../services/token/describe-token.ts';
 import type { ExtractContext } from '../source.ts';
 import { type FetchPartition, fetchTotal } from './partition.ts';
 

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../../core/errors.ts';
+import { sliceElements, sliceFields } from '../../../core/json.ts';
 import { isObject, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { sha256 } from '../../../core/sha256.ts';
-import { sliceElements, sliceFields } from '../../../http/json.ts';
 import { keepPages } from '../../../services/kept-pages.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { IncompleteListError } from '../../../services/pagination.ts';

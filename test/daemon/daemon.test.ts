@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
-import { type DaemonOptions, runDaemon } from '../../src/run/schedule/serve.ts';
+import { type DaemonOptions, runDaemon } from '../../src/run/schedule/daemon.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { mailConfig, mailContext, publishEmptyWarehouse } from '../helpers/mail-warehouse.ts';

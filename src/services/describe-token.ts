@@ -1,14 +1,14 @@
-import { meshMounts, type Target, type TargetKind } from '../../config/config.ts';
-import { isObject, textAt, valueAt } from '../../core/json-path.ts';
-import { stripSecretFields } from '../../core/redact/secret-fields.ts';
-import { ServiceError } from '../../http/errors.ts';
-import { applyMount } from '../build-request.ts';
-import type { ServiceClient } from '../client.ts';
-import { takeRefusal, tokenOperations } from '../describe-server.ts';
-import type { Operation } from '../operation.ts';
-import { seesEveryNamespace } from '../scheduler/acl-rules.ts';
-import { scheduler } from '../scheduler/operations.ts';
-import { secrets } from '../secrets/operations.ts';
+import { meshMounts, type Target, type TargetKind } from '../config/config.ts';
+import { textAt, toFields, valueAt } from '../core/json-path.ts';
+import { stripSecretFields } from '../core/redact/secret-fields.ts';
+import { ServiceError } from '../http/errors.ts';
+import { applyMount } from './build-request.ts';
+import type { ServiceClient } from './client.ts';
+import { takeRefusal, tokenOperations } from './describe-server.ts';
+import type { Operation } from './operation.ts';
+import { seesEveryNamespace } from './scheduler/acl-rules.ts';
+import { scheduler } from './scheduler/operations.ts';
+import { secrets } from './secrets/operations.ts';
 
 /** What a service says about a token. It never contains the token itself. */
 export interface TokenInfo {
@@ -51,11 +51,7 @@ const ANONYMOUS: TokenInfo = {
 
 const ACL_DISABLED = { type: 'acl-disabled', is_management: null };
 
-type Fields = Readonly<Record<string, unknown>>;
-
-export function toFields(value: unknown): Fields {
-  return isObject(value) ? value : {};
-}
+type Fields = ReturnType<typeof toFields>;
 
 /** An answer that says nothing of the token would describe one without rights and without an end, and end the findings about it. */
 class UnreadableField extends Error {}

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Target, TargetKind } from '../../../src/config/config.ts';
-import { describeToken } from '../../../src/services/token/describe-token.ts';
-import { createTarget, createTestClient, startServer, type TestServer } from '../../helpers/http-service.ts';
+import type { Target, TargetKind } from '../../src/config/config.ts';
+import { describeToken } from '../../src/services/describe-token.ts';
+import { createTarget, createTestClient, startServer, type TestServer } from '../helpers/http-service.ts';
 
 /** Responses by path: JSON, or a status with a text and headers. */
 type Answer = readonly [status: number, text: string, headers?: Readonly<Record<string, string>>];

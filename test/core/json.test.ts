@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson, parseLossless, printJson, sliceElements, sliceFields } from '../../src/http/json.ts';
+import { parseJson, parseLossless, printJson, sliceElements, sliceFields } from '../../src/core/json.ts';
 
 describe('JSON that keeps its digits', () => {
   it('gives integers beyond 2^53 as bigint, others as numbers', () => {

@@ -1,0 +1,83 @@
+import type { Config } from '../config/config.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { findRule, readRules } from '../tell/findings/rules.ts';
+import type { OpenWarehouse } from '../warehouse/session.ts';
+import type { PlanCandidate } from './action-call.ts';
+import type { Playbook } from './define.ts';
+import { explainUnsettled, listBlocking } from './ledger.ts';
+import { readLedger } from './ledger-table.ts';
+import { findingIds, type Plan } from './plan-file.ts';
+
+/** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
+type FindingChoice = Omit<NonNullable<Plan['selection']>, 'remaining'>;
+
+export interface SelectOptions {
+  readonly config: Config;
+  readonly playbook: Playbook;
+  /** @default every configured target */
+  readonly targets?: readonly string[];
+  /** @default every finding of the rule */
+  readonly choice?: FindingChoice;
+  /** Findings that are skipped, with the reason. */
+  readonly excluded?: ReadonlyMap<string, string>;
+}
+
+/**
+ * Splits the chosen findings of a rule into those that may be acted on, the worst first, and those that may not, with the reason.
+ * `remaining`: those that may be acted on, and were not chosen.
+ * @throws TidemarkError USAGE for a choice that is none of them.
+ */
+export async function selectFindings(
+  { database, files }: OpenWarehouse,
+  { config, playbook: { rule }, choice, targets, excluded }: SelectOptions,
+  now: Date,
+) {
+  // The action of a finding may not be repeated while its outcome is not known.
+  const reasons = new Map(excluded);
+  for (const entry of listBlocking(await readLedger(config, { database, files }), now)) {
+    for (const id of findingIds(entry)) reasons.set(id, explainUnsettled(entry));
+  }
+  const params = {
+    rule,
+    sources: findRule(readRules(files), rule)?.sources ?? [],
+    targets: targets ?? config.targets.map(({ name }) => name),
+    now: now.toISOString(),
+    stale_hours: config.thresholds.staleHours,
+  };
+  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as PlanCandidate[];
+  const open = rows.map((row) => ({ ...row, reason: row.reason ?? reasons.get(row.finding_id) ?? null }));
+  const chosen = selectChosen(open, rule, choice);
+  const isUsable = ({ reason }: PlanCandidate) => reason === null;
+  const candidates = chosen.filter(isUsable);
+  return {
+    candidates,
+    skipped: chosen.flatMap(({ finding_id, reason }) => (reason === null ? [] : { finding_id, reason })),
+    remaining: open.filter(isUsable).length - candidates.length,
+  };
+}
+
+/** The rows that a choice names; all where it names none. @throws TidemarkError USAGE for a choice that is none of them */
+function selectChosen(
+  rows: readonly PlanCandidate[],
+  rule: string,
+  { findings, subjects }: Pick<FindingChoice, 'findings' | 'subjects'> = { findings: [], subjects: [] },
+) {
+  const wanted = { findings: new Set(findings), subjects: new Set(subjects) };
+  const isWanted = ({ finding_id, subject_id, subject_name }: PlanCandidate) =>
+    wanted.findings.has(finding_id) ||
+    wanted.subjects.has(subject_id) ||
+    (subject_name !== null && wanted.subjects.has(subject_name));
+  const chosen = findings.length + subjects.length === 0 ? rows : rows.filter(isWanted);
+  const ids = new Set(chosen.map(({ finding_id }) => finding_id));
+  const names = new Set(chosen.flatMap(({ subject_id, subject_name }) => [subject_id, subject_name]));
+  const missing = [
+    ...findings.filter((id) => !ids.has(id)).map((id) => `--finding ${id}`),
+    ...subjects.filter((name) => !names.has(name)).map((name) => `--subject ${name}`),
+  ];
+  if (missing.length > 0) {
+    throw new TidemarkError('USAGE', `${missing.join(', ')}: no open finding of rule ${rule}`, {
+      hint: `list them with \`tidemark findings --rule ${rule}\``,
+    });
+  }
+  return chosen;
+}

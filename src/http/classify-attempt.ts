@@ -1,0 +1,101 @@
+import { formatSeconds } from '../core/clock.ts';
+import type { HttpTimeouts } from '../core/context.ts';
+import { AttemptError, type FailureKind, type HttpFailure, ProxyError } from './errors.ts';
+
+/** OpenSSL's names of certificates that do not verify and of failed handshakes. Another attempt does not help. */
+const UNTRUSTED =
+  /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL|ERR_OSSL|EPROTO|HOSTNAME_MISMATCH)/u;
+
+/**
+ * Whether an error comes from the network. Fetch throws `TypeError` for all of these, with the error of undici or of the system
+ * as its cause; a body that does not decompress fails with zlib's own. Anything else, such as a full disk, is not the
+ * service's.
+ */
+function isNetworkError(error: unknown): boolean {
+  if (error instanceof TypeError) return error.cause !== undefined || error.message === 'terminated';
+  return error instanceof Error && 'code' in error && /^(?:UND_ERR_|Z_)/u.test(String(error.code));
+}
+
+/**
+ * What an error of an attempt means. `hasResponse` says that the response headers had arrived.
+ * @throws the error, where it is not about the service
+ */
+export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
+  const causes = listCauses(error);
+  const own = causes.find((cause) => cause instanceof AttemptError);
+  if (own) return own.problem;
+  if (!isNetworkError(error)) throw error;
+  // The messages of these errors are not shown: they may repeat what was sent.
+  const codes = causes.flatMap((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : []));
+  if (codes.includes('UND_ERR_CONNECT_TIMEOUT')) {
+    return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`, { notProcessed: true });
+  }
+  if (codes.includes('ECONNREFUSED'))
+    return problem('unreachable', 'connection refused (ECONNREFUSED)', {
+      notProcessed: true,
+      refusedPort: causes.some((cause) => cause instanceof ProxyError) ? undefined : readPort(causes),
+    });
+  const untrusted = codes.find((code) => UNTRUSTED.test(code));
+  if (untrusted) {
+    return problem('unreachable', `the TLS connection failed: ${untrusted}`, {
+      retryable: 'no',
+      hint: 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
+    });
+  }
+  const proxyStatus = causes.map(readProxyStatus).find((status) => status !== undefined);
+  if (proxyStatus !== undefined) {
+    return problem('unreachable', `the proxy answered ${proxyStatus}`, {
+      retryable: proxyStatus < 500 ? 'no' : 'yes',
+      // A tunnel that is refused has carried nothing. Who else answered 407 has received the request.
+      notProcessed: causes.some(({ message }) => message.startsWith('Proxy response')),
+      hint: 'check HTTPS_PROXY or HTTP_PROXY, its user and password, whether it permits CONNECT to this port, and whether this host belongs in NO_PROXY',
+    });
+  }
+  if (codes.includes('UND_ERR_HEADERS_OVERFLOW')) {
+    return problem('too-large', 'the response headers are larger than allowed', {
+      retryable: 'no',
+      hint: 'check `url` of this target: no service is known to send such headers',
+    });
+  }
+  if (causes.some(isInvalidHttp) || (!hasResponse && codes.includes('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'))) {
+    return problem('malformed', 'the response is not valid HTTP', {
+      retryable: 'few',
+      hint: 'check `url` of this target: something else than the service may respond there',
+    });
+  }
+  const code = codes[0];
+  if (hasResponse) return problem('truncated', `the response was cut off${code ? ` (${code})` : ''}`);
+  const notProcessed = code === 'ENOTFOUND' || code === 'EAI_AGAIN'; // the host has no address
+  return problem('unreachable', code ? `no connection (${code})` : 'no connection', { notProcessed });
+}
+
+function readPort(causes: readonly Error[]): number | undefined {
+  return causes.flatMap((cause) => ('port' in cause && typeof cause.port === 'number' ? cause.port : []))[0];
+}
+
+function problem(failure: FailureKind, message: string, details: Partial<HttpFailure> = {}): HttpFailure {
+  return { failure, message, retryable: 'yes', notProcessed: false, ...details };
+}
+
+/** undici's parser fails with errors of several kinds; an invalid status is an assertion. */
+function isInvalidHttp({ name, message }: Error): boolean {
+  return ['HTTPParserError', 'AssertionError'].includes(name) || message === 'bad response';
+}
+
+/** The status with which a proxy refused. undici gives that of a tunnel in the message, and no message at all for an answer with 407. */
+function readProxyStatus(error: Error): number | undefined {
+  const { name, message } = error;
+  if (name === 'Error' && message === '' && !('code' in error)) return 407;
+  const status = /^Proxy response \((\d{3})\)/u.exec(message)?.[1];
+  return status === undefined ? undefined : Number(status);
+}
+
+/** An error and its causes, outermost first; of several addresses of a host that were tried, the first. */
+function listCauses(error: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let inner = error; inner instanceof Error && causes.length < 8; ) {
+    causes.push(inner);
+    inner = inner.cause ?? (inner instanceof AggregateError ? inner.errors[0] : undefined);
+  }
+  return causes;
+}
