@@ -48,6 +48,9 @@ export interface HttpRequest {
   readonly useWriteToken: boolean;
 }
 
+/** A request with the connection that it gets (`TransportInit`). */
+type Sent = HttpRequest & { readonly isFresh: boolean };
+
 export interface CallOptions {
   /** Counts requests, retries, waits and bytes. */
   readonly metrics: RequestMetrics;
@@ -97,7 +100,11 @@ export class HttpClient {
     const target = this.#options.target.name;
     const { operation, retryPolicy } = request;
     const { signal, release } = linkSignals(this.#options.signal, call.signal);
-    const attempt = () => this.#slots(() => this.#attempt(request, read, call, signal));
+    // A server may close a kept connection at any moment: a retry does not meet another such one, and a change never does.
+    const attempt = (before: HttpFailure | undefined) => {
+      const isFresh = retryPolicy !== 'safe' || (before !== undefined && before.status === undefined);
+      return this.#slots(() => this.#attempt({ ...request, isFresh }, read, call, signal));
+    };
     const sent = withRetry(attempt, {
       policy: retryPolicy,
       timeouts,
@@ -128,7 +135,7 @@ export class HttpClient {
   }
 
   /** One attempt, from which the number of requests in progress follows. */
-  async #attempt<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal): Promise<T> {
+  async #attempt<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal): Promise<T> {
     const number = this.#concurrency.onSent();
     try {
       const value = await this.#exchange(request, read, call, signal);
@@ -145,7 +152,7 @@ export class HttpClient {
     }
   }
 
-  async #exchange<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) {
+  async #exchange<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
     const { metrics } = call;
     const { ticket, waitedMs } = await limiter.acquire({ name: target.name, signal, maxWaitMs, log });
@@ -172,7 +179,7 @@ export class HttpClient {
 
   /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
   async #follow(
-    { method, body, useWriteToken, retryPolicy, ...request }: HttpRequest,
+    { method, body, useWriteToken, retryPolicy, isFresh, ...request }: Sent,
     { metrics, beforeRequest }: CallOptions,
     ticket: Ticket,
     signal: AbortSignal,
@@ -180,7 +187,7 @@ export class HttpClient {
     const { transport, limiter, target } = this.#options;
     const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
     // ky and `Request` refer to a signal weakly, so the transport receives it directly.
-    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal });
+    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal, isFresh });
     let { url } = request;
     for (let hops = 0; ; hops++) {
       beforeRequest?.();

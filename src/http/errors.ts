@@ -277,8 +277,9 @@ function problem(failure: HttpFailure['failure'], message: string, details: Part
   return { failure, message, retryable: 'yes', notProcessed: false, ...details };
 }
 
-/** undici's parser fails with errors of several kinds; an invalid status is an assertion. */
+/** undici's parser fails with errors of several kinds; an invalid status is an assertion. A connection that is not kept may end early. */
 function isInvalidHttp({ name, message }: Error): boolean {
+  if (message.endsWith('(Invalid EOF state)')) return false;
   return ['HTTPParserError', 'AssertionError'].includes(name) || message === 'bad response';
 }
 
