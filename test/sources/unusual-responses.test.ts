@@ -355,20 +355,25 @@ describe('what a pool does not list is unknown, and not gone:', () => {
   const POOLS = '/api/v2/organizations/acme/agent-pools';
   const workspaces = { data: [{ id: 'ws-1', type: 'workspaces' }] };
   const related = { workspaces, 'allowed-workspaces': workspaces, stacks: { data: [{ id: 'st-1', type: 'stacks' }] } };
-  const listPools = (relationships: unknown, isScoped: boolean) => ({
+  const listPools = (relationships: unknown, isScoped: boolean | 'false') => ({
     data: [
-      { id: 'apool-1', attributes: { name: 'one', 'organization-scoped': !isScoped }, relationships },
+      {
+        id: 'apool-1',
+        attributes: { name: 'one', 'organization-scoped': isScoped === 'false' ? isScoped : !isScoped },
+        relationships,
+      },
       { id: 'apool-2', attributes: { name: 'two' }, relationships: { ...related, workspaces: { data: [] } } },
     ],
   });
   const all = ['allowed', 'attached', 'stacks'];
 
-  test.each([
+  test.each<[relationships: unknown, isScoped: boolean | 'false', left: readonly string[]]>([
     [undefined, false, all],
     [null, false, all],
     [{ ...related, workspaces: { links: { related: '/x' } } }, false, all],
     [{ ...related, workspaces: { data: null } }, false, all],
     [{ ...related, 'allowed-workspaces': {} }, true, all],
+    [{ ...related, 'allowed-workspaces': {} }, 'false', all],
     [{ ...related, 'allowed-workspaces': {} }, false, ['attached', 'stacks']],
     [{ workspaces: { data: [] }, 'allowed-workspaces': { data: [] } }, true, []],
   ])('relationships %j, scoped %s', async (relationships, isScoped, left) => {
@@ -557,7 +562,9 @@ test('what a list has twice counts once, and what differs between the two is unk
   await place.configure((config) => {
     for (const target of config.targets) if (target.kind === 'scheduler') target.flavor = 'hashicorp';
   });
-  await place.pull(['volumes', 'external_volumes', 'volume_snapshots', 'ca_roots', 'keys'].flatMap((source) => ['--source', source]));
+  await place.pull(
+    ['volumes', 'external_volumes', 'volume_snapshots', 'ca_roots', 'keys'].flatMap((source) => ['--source', source]),
+  );
   const ids = async (column: string, table: string) =>
     (await place.rows(`select ${column} as id from ${table} order by 1`)).map(({ id }) => id);
   expect(await ids('volume_id', 'volumes')).toEqual(['v1', 'v2']);
