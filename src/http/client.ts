@@ -20,7 +20,7 @@ import {
 } from './errors.ts';
 import type { TargetLimiter } from './rate-limiter.ts';
 import type { BodyProgress, RequestMetrics } from './response-body.ts';
-import { ABORTED, Deadline, type RetryPolicy, withRetry } from './retry.ts';
+import { ABORTED, Deadline, needsFresh, type RetryPolicy, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 
 export interface HttpClientOptions {
@@ -100,9 +100,8 @@ export class HttpClient {
     const target = this.#options.target.name;
     const { operation, retryPolicy } = request;
     const { signal, release } = linkSignals(this.#options.signal, call.signal);
-    // A server may close a kept connection at any moment: a retry does not meet another such one, and a change never does.
     const attempt = (before: HttpFailure | undefined) => {
-      const isFresh = retryPolicy !== 'safe' || (before !== undefined && before.status === undefined);
+      const isFresh = retryPolicy !== 'safe' || needsFresh(before); // what may not be sent twice meets no connection that is being closed
       return this.#slots(() => this.#attempt({ ...request, isFresh }, read, call, signal));
     };
     const sent = withRetry(attempt, {

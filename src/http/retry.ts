@@ -57,6 +57,14 @@ export async function withRetry<T>(
   }
 }
 
+/**
+ * Whether the attempt after a failure gets a connection of its own (`TransportInit`): where there was no whole answer, the server may have
+ * closed a kept connection, and may close the next one.
+ */
+export function needsFresh(before: HttpFailure | undefined): boolean {
+  return before !== undefined && before.status === undefined;
+}
+
 /** What an attempt becomes when its signal is aborted. */
 export const ABORTED: HttpFailure = { failure: 'aborted', message: 'stopped', hint: 'run it again' };
 
