@@ -10,8 +10,8 @@ select
   data ->> 'Rules' as rules,
   if(data ->> 'Rules' is null, null, grants::json::varchar[]) as grants,
   data -> 'JobACL' as job_acl,
-  (data ->> 'CreateIndex')::ubigint as create_index,
-  (data ->> 'ModifyIndex')::ubigint as modify_index,
+  try_cast(data ->> 'CreateIndex' as ubigint) as create_index,
+  try_cast(data ->> 'ModifyIndex' as ubigint) as modify_index,
   json_merge_patch(
     data,
     '{"Name": null, "Description": null, "Rules": null, "JobACL": null, "CreateIndex": null, "ModifyIndex": null}'

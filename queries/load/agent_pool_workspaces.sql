@@ -6,17 +6,15 @@ with
       $files,
       format = 'newline_delimited',
       records = true,
-      columns = {
-        body: 'STRUCT(data STRUCT(id VARCHAR, relationships STRUCT(workspaces STRUCT(data STRUCT(id VARCHAR)[]), "allowed-workspaces" STRUCT(data STRUCT(id VARCHAR)[])))[])'
-      },
+      columns = {body: 'STRUCT(data STRUCT(id VARCHAR, relationships JSON)[])'},
       maximum_object_size = $longest_line
     )
   ),
   related as (
-    select pool.id as pool_id, 'attached' as relation, unnest(pool.relationships.workspaces.data).id as workspace_id
+    select pool.id as pool_id, 'attached' as relation, unnest(pool.relationships -> '$.workspaces.data[*]') ->> 'id' as workspace_id
     from pools
     union all
-    select pool.id, 'allowed', unnest(pool.relationships."allowed-workspaces".data).id
+    select pool.id, 'allowed', unnest(pool.relationships -> '$."allowed-workspaces".data[*]') ->> 'id'
     from pools
   )
 select distinct pool_id, workspace_id, relation, null as extra

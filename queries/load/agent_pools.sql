@@ -39,9 +39,9 @@ with
 select
   pool_id,
   attributes ->> 'name' as name,
-  nullif(attributes ->> 'created-at', '')::timestamptz as created_at,
-  (attributes ->> 'organization-scoped')::boolean as organization_scoped,
-  (attributes ->> 'agent-count')::bigint as agent_count,
+  read_time(attributes ->> 'created-at') as created_at,
+  try_cast(attributes ->> 'organization-scoped' as boolean) as organization_scoped,
+  try_cast(attributes ->> 'agent-count' as bigint) as agent_count,
   related.relationships,
   json_merge_patch(
     attributes,

@@ -15,7 +15,7 @@ with
       pool_id,
       item ->> 'id' as agent_id,
       item -> 'attributes' as attributes,
-      nullif(attributes ->> 'last-ping-at', '')::timestamptz as pinged_at,
+      read_time(attributes ->> 'last-ping-at') as pinged_at,
     from pages
   )
 select

@@ -22,13 +22,13 @@ with
         key_id: 'VARCHAR',
         signer_key_id: 'VARCHAR',
         names: 'VARCHAR',
-        body: 'STRUCT("ActiveRootID" VARCHAR, "Roots" STRUCT("ID" VARCHAR, "Active" BOOLEAN)[])'
+        body: 'STRUCT("ActiveRootID" VARCHAR, "Roots" STRUCT("ID" VARCHAR, "Active" VARCHAR)[])'
       },
       maximum_object_size = $longest_line
     )
   ),
   roots as (select body."ActiveRootID" as active_id, unnest(body."Roots") as item from lines where body is not null),
-  active as (select distinct item."ID" as root_id from roots where coalesce(item."Active", item."ID" = active_id))
+  active as (select distinct item."ID" as root_id from roots where coalesce(try_cast(item."Active" as boolean), item."ID" = active_id))
 select
   fingerprint,
   arg_min(kind, row(active.root_id is null, root_id)) as kind,

@@ -6,8 +6,7 @@ with
   ),
   items as (
     select unnest(['gauge', 'gauge', 'counter', 'sample', 'point']) as kind,
-      -- the real product writes `2006-01-02 15:04:05 +0000 UTC`
-      try_cast(regexp_replace(body ->> 'Timestamp', ' ?([+-]\d\d)(\d\d) \w+$', '\1:\2') as timestamptz) as measured_at,
+      try(read_time(body ->> 'Timestamp')) as measured_at,
       unnest([body -> 'Gauges', body -> 'PrecisionGauges', body -> 'Counters', body -> 'Samples', body -> 'Points']) as list,
     from responses
   ),
@@ -18,24 +17,24 @@ with
       measured_at,
       item,
       item ->> 'Name' as name,
-      nullif((item -> 'Labels')::varchar, 'null') as labels,
+      nullif(nullif((item -> 'Labels')::varchar, 'null'), '{}') as labels,
       -- an integer beyond 2^53 keeps its digits in `extra`
       regexp_full_match(item ->> 'Value', '-?\d{16,38}')
-        and try_cast(item ->> 'Value' as hugeint) is distinct from try_cast((item ->> 'Value')::double as hugeint) as rounded,
+        and try_cast(item ->> 'Value' as hugeint) is distinct from try_cast(try_cast(item ->> 'Value' as double) as hugeint) as rounded,
     from metrics
   )
 select distinct on (kind, name, labels)
   kind,
   name,
   labels::json as labels,
-  (item ->> 'Value')::double as value,
-  (item ->> 'Count')::bigint as count,
-  (item ->> 'Sum')::double as sum,
-  (item ->> 'Min')::double as min,
-  (item ->> 'Max')::double as max,
-  (item ->> 'Mean')::double as mean,
-  (item ->> 'Stddev')::double as stddev,
-  (item ->> 'Rate')::double as rate,
+  try_cast(item ->> 'Value' as double) as value,
+  try_cast(item ->> 'Count' as bigint) as count,
+  try_cast(item ->> 'Sum' as double) as sum,
+  try_cast(item ->> 'Min' as double) as min,
+  try_cast(item ->> 'Max' as double) as max,
+  try_cast(item ->> 'Mean' as double) as mean,
+  try_cast(item ->> 'Stddev' as double) as stddev,
+  try_cast(item ->> 'Rate' as double) as rate,
   measured_at,
   json_merge_patch(
     item,

@@ -15,7 +15,7 @@ with
     group by root_id
   ),
   responses as (
-    select body."ActiveRootID" as active_id, body."TrustDomain" as trust_domain, unnest(body."Roots") as item
+    select body."ActiveRootID" as active_id, body."TrustDomain" as trust_domain, unnest(list_distinct(body."Roots")) as item
     from read_json(
       $files,
       format = 'newline_delimited',
@@ -29,7 +29,7 @@ with
     select
       *,
       (item ->> 'ID') = active_id as is_named,
-      coalesce((item ->> 'Active')::boolean, is_named) as is_said,
+      coalesce(try_cast(item ->> 'Active' as boolean), is_named) as is_said,
       if(is_named and not is_said, null, is_said) as is_active,
     from responses
   ),
@@ -38,20 +38,20 @@ select
   item ->> 'ID' as root_id,
   item ->> 'Name' as name,
   active,
-  coalesce(certificates.not_before, nullif(item ->> 'NotBefore', '')::timestamptz) as not_before,
-  coalesce(certificates.not_after, nullif(item ->> 'NotAfter', '')::timestamptz) as not_after,
-  (item ->> 'SerialNumber')::ubigint as serial_number,
+  coalesce(certificates.not_before, read_time(item ->> 'NotBefore')) as not_before,
+  coalesce(certificates.not_after, read_time(item ->> 'NotAfter')) as not_after,
+  try_cast(item ->> 'SerialNumber' as ubigint) as serial_number,
   item ->> 'SigningKeyID' as signing_key_id,
   item ->> 'PrivateKeyType' as private_key_type,
-  (item ->> 'PrivateKeyBits')::bigint as private_key_bits,
+  try_cast(item ->> 'PrivateKeyBits' as bigint) as private_key_bits,
   trust_domain,
   item ->> 'ExternalTrustDomain' as external_trust_domain,
   case
     when json_type(item -> 'IntermediateCerts') = 'ARRAY'
       then list_transform((item -> 'IntermediateCerts')::varchar[], lambda certificate: sha256(certificate))
   end as intermediate_digests,
-  (item ->> 'CreateIndex')::ubigint as create_index,
-  (item ->> 'ModifyIndex')::ubigint as modify_index,
+  try_cast(item ->> 'CreateIndex' as ubigint) as create_index,
+  try_cast(item ->> 'ModifyIndex' as ubigint) as modify_index,
   json_merge_patch(
     item,
     '{"ID": null, "Name": null, "Active": null, "NotBefore": null, "NotAfter": null, "SerialNumber": null, "SigningKeyID": null, "PrivateKeyType": null, "PrivateKeyBits": null, "ExternalTrustDomain": null, "RootCert": null, "IntermediateCerts": null, "SigningCert": null, "SigningKey": null, "CreateIndex": null, "ModifyIndex": null}'

@@ -1,6 +1,7 @@
 -- grain: one row per volume in the storage provider
 -- Where a plugin ID is a prefix, the listing of `ab` has the volumes of `ab12` as well: a volume belongs to the plugin with the
 -- longest ID under which it is listed. It is ambiguous while such a plugin cannot be listed, or when one listing has it twice.
+-- A plugin may list a volume twice. What differs between the two is not known.
 with
   lines as (
     select plugin_id, match = 'prefix' as by_prefix, error, body
@@ -13,7 +14,17 @@ with
     )
   ),
   unlisted as (select coalesce(list(plugin_id) filter (where error is not null), []) as ids from lines),
-  items as (select plugin_id, by_prefix, unnest(body."Volumes") as item from lines),
+  named as (select plugin_id, by_prefix, unnest(body."Volumes") as item from lines),
+  compared as (
+    select *, min(item::varchar) over same <> max(item::varchar) over same as differs
+    from named
+    window same as (partition by plugin_id, item ->> 'ExternalID')
+    qualify by_prefix or row_number() over same = 1
+  ),
+  items as (
+    select plugin_id, by_prefix, if(differs and by_prefix is not true, json_object('ExternalID', item ->> 'ExternalID'), item) as item
+    from compared
+  ),
   listed as (
     select
       *,
@@ -39,10 +50,13 @@ select
   plugin_id,
   external_id,
   case when by_prefix and plugin_id is not null and (unlisted_longer > 0 or times > 1) then true end as is_ambiguous,
-  (item ->> 'CapacityBytes')::bigint as capacity_bytes,
+  try_cast(item ->> 'CapacityBytes' as bigint) as capacity_bytes,
   item ->> 'SnapshotID' as snapshot_id,
-  list_filter((item -> 'PublishedExternalNodeIDs')::varchar[], lambda id: id <> '') as published_node_ids, -- an empty ID is no node
-  (item ->> 'IsAbnormal')::boolean as is_abnormal,
+  case
+    when json_type(item -> 'PublishedExternalNodeIDs') = 'ARRAY'
+      then list_filter((item -> 'PublishedExternalNodeIDs')::varchar[], lambda id: id <> '') -- an empty ID is no node
+  end as published_node_ids,
+  try_cast(item ->> 'IsAbnormal' as boolean) as is_abnormal,
   item ->> 'Status' as status,
   json_merge_patch(
     item,

@@ -12,7 +12,7 @@ with
 select
   name as key_name,
   item.key::bigint as version,
-  nullif(item.value ->> 'creation_time', '')::timestamptz as creation_time,
+  read_time(item.value ->> 'creation_time') as creation_time,
   item.value ->> 'public_key' as public_key,
   json_merge_patch(item.value, '{"creation_time": null, "public_key": null}') as extra,
 from items

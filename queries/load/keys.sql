@@ -7,9 +7,9 @@ with
 select
   name,
   data ->> 'type' as type,
-  (data ->> 'deletion_allowed')::boolean as deletion_allowed,
-  (data ->> 'min_enabled_version')::bigint as min_enabled_version,
-  (data ->> 'latest_version')::bigint as latest_version,
+  try_cast(data ->> 'deletion_allowed' as boolean) as deletion_allowed,
+  try_cast(data ->> 'min_enabled_version' as bigint) as min_enabled_version,
+  try_cast(data ->> 'latest_version' as bigint) as latest_version,
   json_merge_patch(
     data,
     '{"name": null, "type": null, "deletion_allowed": null, "min_enabled_version": null, "latest_version": null, "keys": null, "versions": null}'

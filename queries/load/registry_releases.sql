@@ -28,7 +28,7 @@ with
     select
       source,
       coalesce(semver_key(release ->> 'version'), release ->> 'version') as key,
-      max((release ->> 'published-at')::timestamptz) as published_at,
+      max(read_time(release ->> 'published-at')) as published_at,
     from (
       select source, unnest((body -> 'included')::json[]) -> 'attributes' as release
       from lines

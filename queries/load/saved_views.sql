@@ -10,7 +10,7 @@ select
   attributes ->> 'name' as name,
   coalesce(attributes ->> 'query-type', attributes ->> 'query_type', attributes -> 'query' ->> 'type') as query_type,
   attributes -> 'query' as query,
-  nullif(coalesce(attributes ->> 'created-at', attributes ->> 'created_at'), '')::timestamptz as created_at,
+  read_time(coalesce(attributes ->> 'created-at', attributes ->> 'created_at')) as created_at,
   json_merge_patch(
     attributes,
     '{"name": null, "query-type": null, "query_type": null, "query": null, "created-at": null, "created_at": null}'

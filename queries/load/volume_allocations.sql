@@ -15,7 +15,7 @@ with
     where json_type(volume -> 'WriteAllocs') = 'OBJECT'
   ),
   listed as (
-    select volume ->> 'ID' as volume_id, coalesce(volume ->> 'Namespace', '') as namespace, unnest((volume -> 'Allocations')::json[]) as allocation
+    select volume ->> 'ID' as volume_id, coalesce(volume ->> 'Namespace', '') as namespace, unnest(list_distinct((volume -> 'Allocations')::json[])) as allocation
     from volumes
     where json_type(volume -> 'Allocations') = 'ARRAY'
   ),
@@ -62,10 +62,10 @@ select
   fields."NextAllocation" as next_allocation,
   fields."RescheduleTracker" as reschedule_tracker,
   fields."TaskStates" as task_states,
-  fields."CreateIndex"::ubigint as create_index,
-  fields."ModifyIndex"::ubigint as modify_index,
-  make_timestamptz(nullif(fields."CreateTime"::bigint, 0) // 1000) as created_at,
-  make_timestamptz(nullif(fields."ModifyTime"::bigint, 0) // 1000) as modified_at,
+  try_cast(fields."CreateIndex" as ubigint) as create_index,
+  try_cast(fields."ModifyIndex" as ubigint) as modify_index,
+  read_time(fields."CreateTime") as created_at,
+  read_time(fields."ModifyTime") as modified_at,
   case
     when allocation is not null
       then json_merge_patch(

@@ -16,7 +16,6 @@ with
     select
       *,
       nullif(item ->> 'PluginID', '') as own_id,
-      (item ->> 'CreateTime')::hugeint as created,
       list(coalesce(nullif(item ->> 'PluginID', ''), queried_id)) over (partition by item ->> 'ID') as plugin_ids,
     from items
   ),
@@ -27,24 +26,26 @@ with
       by_prefix is not true
       or own_id is not null
       or len(list_filter(plugin_ids, lambda id: id <> queried_id and starts_with(id, queried_id))) = 0
-  )
-select distinct on (coalesce(own_id, queried_id), item ->> 'ID')
-  coalesce(own_id, queried_id) as plugin_id,
+  ),
+  -- a plugin may list a snapshot twice: what differs between the two is not known
+  compared as (
+    select *, coalesce(own_id, queried_id) as plugin_id, min(item::varchar) over same <> max(item::varchar) over same as differs
+    from assigned
+    window same as (partition by coalesce(own_id, queried_id), item ->> 'ID')
+    qualify row_number() over same = 1
+  ),
+  items_known as (select * replace (if(differs, json_object('ID', item ->> 'ID'), item) as item) from compared)
+select
+  plugin_id,
   item ->> 'ID' as snapshot_id,
   case when by_prefix and own_id is null and unlisted_longer > 0 then true end as is_ambiguous,
   coalesce(nullif(item ->> 'ExternalSourceVolumeID', ''), item ->> 'SourceVolumeID') as external_source_volume_id,
-  (item ->> 'SizeBytes')::bigint as size_bytes,
-  case
-    when created <= 0 then null
-    when created >= 100000000000000000 then make_timestamptz((created // 1000)::bigint)
-    when created >= 100000000000000 then make_timestamptz(created::bigint)
-    when created >= 100000000000 then make_timestamptz((created * 1000)::bigint)
-    else make_timestamptz((created * 1000000)::bigint)
-  end as created_at,
-  (item ->> 'IsReady')::boolean as is_ready,
+  try_cast(item ->> 'SizeBytes' as bigint) as size_bytes,
+  read_time(item ->> 'CreateTime') as created_at,
+  try_cast(item ->> 'IsReady' as boolean) as is_ready,
   item -> 'Parameters' as parameters,
   json_merge_patch(
     item,
     '{"PluginID": null, "ID": null, "ExternalSourceVolumeID": null, "SourceVolumeID": null, "SizeBytes": null, "CreateTime": null, "IsReady": null, "Parameters": null}'
   ) as extra,
-from assigned
+from items_known

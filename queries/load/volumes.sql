@@ -12,7 +12,7 @@ with
       maximum_object_size = $longest_line
     )
   ),
-  listed as (select unnest(body::json[]) as item from lines where kind = 'list'),
+  listed as (select unnest(list_distinct(body::json[])) as item from lines where kind = 'list'),
   gone as (select volume_id, namespace from lines where kind = 'gone'),
   seen as (select body as item from lines where kind = 'read'),
   merged as (
@@ -54,32 +54,32 @@ select
   end as topologies,
   listed."AccessMode" as access_mode,
   listed."AttachmentMode" as attachment_mode,
-  listed."CurrentReaders"::bigint as current_readers,
-  listed."CurrentWriters"::bigint as current_writers,
-  listed."Schedulable"::boolean as schedulable,
+  try_cast(listed."CurrentReaders" as bigint) as current_readers,
+  try_cast(listed."CurrentWriters" as bigint) as current_writers,
+  try_cast(listed."Schedulable" as boolean) as schedulable,
   listed."PluginID" as plugin_id,
   listed."Provider" as provider,
-  listed."ControllerRequired"::boolean as controller_required,
-  listed."ControllersHealthy"::bigint as controllers_healthy,
-  listed."ControllersExpected"::bigint as controllers_expected,
-  listed."NodesHealthy"::bigint as nodes_healthy,
-  listed."NodesExpected"::bigint as nodes_expected,
+  try_cast(listed."ControllerRequired" as boolean) as controller_required,
+  try_cast(listed."ControllersHealthy" as bigint) as controllers_healthy,
+  try_cast(listed."ControllersExpected" as bigint) as controllers_expected,
+  try_cast(listed."NodesHealthy" as bigint) as nodes_healthy,
+  try_cast(listed."NodesExpected" as bigint) as nodes_expected,
   case
     when exhausted like '0001-01-01T%' then 0
     when exhausted like '%-%T%' then epoch(exhausted::timestamptz)::bigint
-    else exhausted::bigint
+    else try_cast(exhausted as bigint)
   end as resource_exhausted,
-  listed."CreateIndex"::ubigint as create_index,
-  listed."ModifyIndex"::ubigint as modify_index,
+  try_cast(listed."CreateIndex" as ubigint) as create_index,
+  try_cast(listed."ModifyIndex" as ubigint) as modify_index,
   volume."RequestedCapabilities" as requested_capabilities,
   coalesce(nullif(volume."Version", ''), volume."ProviderVersion") as provider_version,
-  volume."Capacity"::bigint as capacity_bytes,
-  volume."RequestedCapacityMin"::bigint as requested_capacity_min_bytes,
-  volume."RequestedCapacityMax"::bigint as requested_capacity_max_bytes,
+  try_cast(volume."Capacity" as bigint) as capacity_bytes,
+  try_cast(volume."RequestedCapacityMin" as bigint) as requested_capacity_min_bytes,
+  try_cast(volume."RequestedCapacityMax" as bigint) as requested_capacity_max_bytes,
   volume."MountOptions" as mount_options,
   volume."Parameters" as parameters,
-  make_timestamptz(nullif(volume."CreateTime"::bigint, 0) // 1000) as created_at,
-  make_timestamptz(nullif(volume."ModifyTime"::bigint, 0) // 1000) as modified_at,
+  read_time(volume."CreateTime") as created_at,
+  read_time(volume."ModifyTime") as modified_at,
   json_merge_patch(
     known,
     '{"ID": null, "ExternalID": null, "Namespace": null, "Name": null, "Topologies": null, "AccessMode": null, "AttachmentMode": null, "CurrentReaders": null, "CurrentWriters": null, "Schedulable": null, "PluginID": null, "Provider": null, "ControllerRequired": null, "ControllersHealthy": null, "ControllersExpected": null, "NodesHealthy": null, "NodesExpected": null, "ResourceExhausted": null, "CreateIndex": null, "ModifyIndex": null, "RequestedCapabilities": null, "Allocations": null, "ReadAllocs": null, "WriteAllocs": null, "Version": null, "ProviderVersion": null, "Capacity": null, "RequestedCapacityMin": null, "RequestedCapacityMax": null, "MountOptions": null, "Parameters": null, "CreateTime": null, "ModifyTime": null, "Secrets": null}'

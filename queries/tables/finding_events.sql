@@ -7,6 +7,6 @@ create table if not exists finding_events (
   changed_at timestamptz not null, -- `as_of` of the run that changed it
   state varchar not null, -- new state
   severity varchar not null, -- new severity
-  reason varchar not null, -- `baseline`, `found`, `no longer new`, `gone`, `deleted` (its subject is no longer there), `reopened`, `severity changed`, `accepted`, `acceptance ended`, `got worse` or `left out` (its source or target is no longer in the configuration)
+  reason varchar not null, -- `baseline`, `found`, `no longer new`, `gone`, `deleted` (its subject is no longer there), `reopened`, `severity changed`, `accepted`, `acceptance ended`, `got worse` or `left out` (its source or target is no longer in the configuration, or its rule is gone)
   note varchar -- for an acceptance: its owner, end and reason
 );

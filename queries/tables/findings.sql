@@ -15,7 +15,7 @@ create table if not exists findings (
   state varchar not null, -- `new`, `open`, `resolved` or `accepted`
   first_seen timestamptz not null, -- when it was first reported
   last_seen timestamptz not null, -- when it was last reported
-  resolved_at timestamptz, -- when a complete pull showed that it no longer exists, or the configuration left its source out
+  resolved_at timestamptz, -- when a complete pull showed that it no longer exists, or the configuration left its source out, or its rule was gone
   times_reopened bigint not null, -- how often it was reopened
   opened_at timestamptz, -- when it was first reported, or last reopened
   state_since timestamptz, -- since when it has its state

@@ -9,6 +9,7 @@ select
   state,
   severity,
   if(change = 'no longer new' and severity <> before.severity_before, 'severity changed', change) as reason,
+  if(change = 'accepted', format('{} until {}: {}', accepted_owner, strftime(accepted_until, '%Y-%m-%d %H:%M UTC'), accepted_reason), null) as note,
 from transition
 left join (
   select finding_id, arg_max(severity, changed_at) as severity_before

@@ -27,8 +27,13 @@ export async function status(context: Context, { exitCode }: Switches<'exitCode'
   const { staleHours, lifecycleDays } = config.thresholds;
   await withPublished(config, async ({ database, files }) => {
     const runs = await database.rows(files.read('status/runs'));
-    const sources = await database.rows(files.read('status/sources'), { now, stale_hours: staleHours });
-    const failures = (await database.rows(files.read('status/failures'))) as unknown as Status['failures'];
+    // What another shard has since is in the status of that one.
+    const isHere = ({ target }: Rows[number]) => !config.elsewhere?.includes(String(target));
+    const sources = (await database.rows(files.read('status/sources'), { now, stale_hours: staleHours })).filter(
+      isHere,
+    );
+    const failed = (await database.rows(files.read('status/failures'))).filter(isHere);
+    const failures = failed as unknown as Status['failures'];
     await defineMissing([database], files);
     const lifecycle = await database.rows(files.read('status/lifecycle'), { now, lifecycle_days: lifecycleDays });
     const state = { runs, sources, lifecycle, next };

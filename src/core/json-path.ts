@@ -42,8 +42,10 @@ export function numberAt(value: unknown, ...path: Path): number | null {
   return typeof found === 'number' ? found : null;
 }
 
+/** Also of the texts `true` and `false`, as `numberAt`. */
 export function booleanAt(value: unknown, ...path: Path): boolean | null {
   const found = valueAt(value, ...path);
+  if (found === 'true' || found === 'false') return found === 'true';
   return typeof found === 'boolean' ? found : null;
 }
 

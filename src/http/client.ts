@@ -14,7 +14,7 @@ import { classifyAttempt } from './classify-attempt.ts';
 import { AttemptError, catchAttempt, type FailureKind, type HttpFailure, ServiceError } from './errors.ts';
 import type { TargetLimiter } from './rate-limiter.ts';
 import type { BodyProgress, RequestMetrics } from './response-body.ts';
-import { ABORTED, Deadline, type RetryPolicy, withRetry } from './retry.ts';
+import { ABORTED, Deadline, needsFresh, type RetryPolicy, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 
 export interface HttpClientOptions {
@@ -41,6 +41,9 @@ export interface HttpRequest {
   /** Send the `writeToken`, if there is one. */
   readonly useWriteToken: boolean;
 }
+
+/** A request with the connection that it gets (`TransportInit`). */
+type Sent = HttpRequest & { readonly isFresh: boolean };
 
 export interface CallOptions {
   /** Counts requests, retries, waits and bytes. */
@@ -91,7 +94,10 @@ export class HttpClient {
     const target = this.#options.target.name;
     const { operation, retryPolicy } = request;
     const { signal, release } = linkSignals(this.#options.signal, call.signal);
-    const attempt = () => this.#slots(() => this.#attempt(request, read, call, signal));
+    const attempt = (before: HttpFailure | undefined) => {
+      const isFresh = retryPolicy !== 'safe' || needsFresh(before); // what may not be sent twice meets no connection that is being closed
+      return this.#slots(() => this.#attempt({ ...request, isFresh }, read, call, signal));
+    };
     const sent = withRetry(attempt, {
       policy: retryPolicy,
       timeouts,
@@ -122,7 +128,7 @@ export class HttpClient {
   }
 
   /** One attempt, from which the number of requests in progress follows. */
-  async #attempt<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal): Promise<T> {
+  async #attempt<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal): Promise<T> {
     const number = this.#concurrency.onSent();
     try {
       const value = await this.#exchange(request, read, call, signal);
@@ -139,7 +145,7 @@ export class HttpClient {
     }
   }
 
-  async #exchange<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) {
+  async #exchange<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
     const { metrics } = call;
     const { ticket, waitedMs } = await limiter.acquire({ name: target.name, signal, maxWaitMs, log });
@@ -166,7 +172,7 @@ export class HttpClient {
 
   /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
   async #follow(
-    { method, body, useWriteToken, retryPolicy, ...request }: HttpRequest,
+    { method, body, useWriteToken, retryPolicy, isFresh, ...request }: Sent,
     { metrics, beforeRequest }: CallOptions,
     ticket: Ticket,
     signal: AbortSignal,
@@ -174,7 +180,7 @@ export class HttpClient {
     const { transport, limiter, target } = this.#options;
     const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
     // ky and `Request` refer to a signal weakly, so the transport receives it directly.
-    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal });
+    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal, isFresh });
     let { url } = request;
     for (let hops = 0; ; hops++) {
       beforeRequest?.();

@@ -27,13 +27,21 @@ interface RetryOptions {
 /** Attempts at a response of the wrong form (a login page, broken JSON). */
 const MALFORMED_ATTEMPTS = 3;
 
-/** Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left. @throws AttemptError */
-export async function withRetry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+/**
+ * Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left.
+ * @param attempt gets the failure of the one before
+ * @throws AttemptError
+ */
+export async function withRetry<T>(
+  attempt: (before: HttpFailure | undefined) => Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
   const { metrics, timeouts, maxWaitMs, signal } = options;
+  let problem: HttpFailure | undefined;
   for (let made = 1; ; made++) {
-    const result = await attempt().catch(catchAttempt);
+    const result = await attempt(problem).catch(catchAttempt);
     if (!(result instanceof AttemptError)) return result;
-    const { problem } = result;
+    problem = result.problem;
     const { retryAfterMs = 0 } = problem;
     const waitMs = Math.max(retryAfterMs, backoffMs(made, timeouts));
     if (isThrottled(problem)) options.onThrottled(waitMs);
@@ -47,6 +55,14 @@ export async function withRetry<T>(attempt: () => Promise<T>, options: RetryOpti
     metrics.throttleWaitMs += performance.now() - startedMs;
     metrics.retries++;
   }
+}
+
+/**
+ * Whether the attempt after a failure gets a connection of its own (`TransportInit`): where there was no whole answer, the server may have
+ * closed a kept connection, and may close the next one.
+ */
+export function needsFresh(before: HttpFailure | undefined): boolean {
+  return before !== undefined && before.status === undefined;
 }
 
 /** What an attempt becomes when its signal is aborted. */

@@ -19,6 +19,8 @@ interface HttpTransportOptions extends Partial<Pick<Target, 'caFile' | 'clientCe
 interface TransportInit extends Omit<RequestInit, 'body'> {
   /** A stream is sent as it is read. */
   readonly body?: string | AsyncIterable<Uint8Array> | undefined;
+  /** Whether it gets a connection of its own, which no server can be about to close. @default a kept one, where there is one */
+  readonly isFresh?: boolean | undefined;
 }
 
 export interface Transport {
@@ -29,9 +31,10 @@ export interface Transport {
 
 /** Connections with the target's certificates, connect timeout and proxy. TLS is always verified. */
 export function createTransport(options: HttpTransportOptions): Transport {
-  const dispatcher = createDispatcher(options);
+  const kept = createDispatcher(options);
+  const fresh = createDispatcher(options, { pipelining: 0 }); // which keeps no connection
   return {
-    fetch: async (input, { signal = null, body: given, ...init } = {}) => {
+    fetch: async (input, { signal = null, body: given, isFresh = false, ...init } = {}) => {
       // ky gives a request of Node's own fetch, which the undici package does not accept: it gets the URL and the parts.
       const request = input instanceof Request ? input : new Request(input, init);
       const { method, url } = request;
@@ -45,11 +48,11 @@ export function createTransport(options: HttpTransportOptions): Transport {
         ...parts,
         redirect: 'manual',
         signal,
-        dispatcher: sendOnce(dispatcher),
+        dispatcher: sendOnce(isFresh ? fresh : kept),
       });
       return response as unknown as Response; // both are the Response of undici, in two versions
     },
-    close: () => dispatcher.destroy(),
+    close: async () => void (await Promise.all([kept.destroy(), fresh.destroy()])),
   };
 }
 
@@ -72,7 +75,10 @@ const MISDIRECTED = {
   isForeign: true,
 } as const;
 
-function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: HttpTransportOptions): Dispatcher {
+function createDispatcher(
+  { env, timeouts, concurrency, redactor, ...files }: HttpTransportOptions,
+  more: Pick<Pool.Options, 'pipelining'> = {},
+): Dispatcher {
   const tls = {
     rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
     ...(files.caFile && { ca: readPem(files.caFile, 'caFile') }),
@@ -86,6 +92,7 @@ function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: Ht
     connections: concurrency,
     // Shorter than the idle timeout of usual servers, so that no request is sent into a connection that the server closes.
     keepAliveTimeout: 4000,
+    ...more,
     connect: { ...tls, timeout: timeouts.connectMs },
     factory: (origin: string | URL, options: Pool.Options) =>
       createPatchedPool(timeouts.connectMs * 2, origin, options),

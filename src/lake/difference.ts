@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { comparedColumns } from '../load/stage.ts';
+import { readHistoryStart } from '../warehouse/moment.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { hashedColumn } from '../warehouse/tables.ts';
 import type { AddAction } from './delta-log.ts';
@@ -54,16 +55,8 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
   const keep = () => visible.is_shared;
   await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS, keep });
   await database.run(files.read('lake/foreign'));
-  const start = visible.last_of_all > 0 ? await readHistoryStart(reader) : undefined;
+  const start = visible.last_of_all > 0 ? await readHistoryStart(database.rows, files) : undefined;
   return { ...visible, writer, start: start ?? BEGINNING };
-}
-
-/** Since when the history is whole; undefined where nothing was removed, as in a warehouse of a version that removes nothing. */
-async function readHistoryStart({ database, files }: LakeReader): Promise<string | undefined> {
-  const [{ has_start } = { has_start: false }] = await database.rows(files.read('warehouse/has_history_start'));
-  if (has_start !== true) return undefined;
-  const [row] = await database.rows(files.read('warehouse/history_start'));
-  return typeof row?.starts_at === 'string' ? row.starts_at : undefined;
 }
 
 /** Rows of a target that are gone since another writer had it. */

@@ -40,11 +40,16 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
   const types = new Map(table.columns.map((column) => [column.name, column.type]));
   types.delete(ORDINAL); // a field of this name is not ours
   const columnType = (name: string) => types.get(canonicalColumn(name));
-  const readAs = (name: string) => (columnType(name) === TIME ? 'varchar' : (columnType(name) ?? 'varchar'));
+  // Where null is written without quotes, a text between quotes is none. DuckDB tells them apart only where it reads all as text.
+  const hasBare = bareNulls.length > 0;
+  const readAs = (name: string) => (hasBare || columnType(name) === TIME ? 'varchar' : (columnType(name) ?? 'varchar'));
+  const nulls = ['', ...bareNulls].map(quoteLiteral).join(', ');
   const struct = header.map((name) => `${quoteIdent(name)}: ${quoteLiteral(readAs(name))}`).join(', ');
   const toValue = (name: string): string => {
     const column = quoteIdent(name);
-    if (columnType(name) === TIME) return `${column}::${TIME}`;
+    const type = columnType(name);
+    if (hasBare && type !== 'varchar') return `if(${column} in (${nulls}), null, ${column})::${type}`;
+    if (type === TIME) return `${column}::${TIME}`;
     // JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV.
     return name === 'extra' ? `json_merge_patch('{}', ${column})` : column;
   };
@@ -59,7 +64,8 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
   return {
     select: [...named, ...extra].join(', '),
     columns: `{${struct}}`,
-    nulls: `[${['', ...bareNulls].map(quoteLiteral).join(', ')}]`,
+    nulls: `[${nulls}]`,
+    quotedNulls: String(!hasBare),
     maxLine: String(maxLine),
     bufferSize: String(Math.max(MIN_BUFFER_BYTES, maxLine * 2)),
   };

@@ -141,7 +141,7 @@ async function replayLanding(task: PullTask, replay: Manifest | TidemarkError): 
   if (replay instanceof TidemarkError) return refuse(replay);
   const newer = await findNewer(task, replay);
   if (newer === undefined) return loadLanding(task, replay);
-  const hint = 'see the past with `tidemark sql --as-of`';
+  const hint = `see its time with \`tidemark sql --as-of ${replay.as_of}\``;
   return refuse(new TidemarkError('DATA', `the loaded rows are of ${newer}, after that run`, { hint }));
 }
 

@@ -23,6 +23,7 @@ import {
 
 /** Views and macros that belong to no single table, in the order in which one calls another. */
 const SHARED = [
+  'read_time',
   'history_reaches',
   'left_out_targets',
   'interrupted_runs',

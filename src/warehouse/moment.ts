@@ -9,7 +9,7 @@ export type Moment = Readonly<Awaited<ReturnType<typeof resolveMoment>>>;
 
 interface MomentOptions {
   /** Reads the published warehouse, or the working copy. */
-  readonly rows: (sql: string, params: Readonly<Record<string, string>>) => Promise<readonly Row[]>;
+  readonly rows: (sql: string, params?: Readonly<Record<string, string>>) => Promise<readonly Row[]>;
   readonly files: Pick<SqlFiles, 'read'>;
   readonly now: Date;
   /** The zone of days (`readTimeZone`). */
@@ -29,10 +29,19 @@ export async function resolveMoment(text: string, options: MomentOptions) {
   const [row] = await rows(files.read('warehouse/moment'), { at: at.toISOString() });
   const { first_pull, run_id, as_of } = row ?? {};
   if (typeof first_pull !== 'string') throw new TidemarkError('USAGE', `${text}: nothing was pulled yet`);
-  const first = new Date(first_pull);
+  const start = await readHistoryStart(rows, files);
+  const first = new Date(Math.max(Date.parse(first_pull), Date.parse(start ?? first_pull)));
   if (at >= first) return { at, run: { run_id: String(run_id), as_of: new Date(String(as_of)) } };
   const time = formatTimestamp(at);
   throw beforeFirstPull(time === text ? time : `${text}: ${time}`, first);
+}
+
+/** Since when the history is whole; undefined where nothing was removed, as in a warehouse of a version that removes nothing. */
+export async function readHistoryStart(rows: (sql: string) => Promise<readonly Row[]>, files: Pick<SqlFiles, 'read'>) {
+  const [{ has_start } = { has_start: false }] = await rows(files.read('warehouse/has_history_start'));
+  if (String(has_start) !== 'true') return undefined; // of a page, all values are texts
+  const [row] = await rows(files.read('warehouse/history_start'));
+  return typeof row?.starts_at === 'string' ? row.starts_at : undefined;
 }
 
 /** The error for a time of which nothing is known. */

@@ -29,6 +29,17 @@ async function reasons({ database }: FindingsWarehouse, id: string) {
   return rows.map(({ reason }) => reason);
 }
 
+/** The same, accepted until the 20th; since the 4th, its target is left out. */
+async function acceptedAndLeftOut() {
+  const opened = await openFinding();
+  const { warehouse, id } = opened;
+  await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+  await warehouse.pull(runTime(4), 'other', 'workspaces');
+  await warehouse.fail(runTime(4), 'acme', 'workspaces', 'left-out');
+  await warehouse.evaluate(runTime(4));
+  return opened;
+}
+
 describe('an accepted finding', () => {
   test('is not reported until it expires, then is new again', async () => {
     const { warehouse, id, one } = await openFinding();
@@ -108,6 +119,44 @@ describe('an accepted finding', () => {
     expect(await one()).toMatchObject({ state: 'resolved', accepted_until: null, accepted_owner: null });
     await pullAndEvaluate(warehouse, 4, [workspace('ws-1', true, 1)]);
     expect(await one()).toMatchObject({ state: 'new', times_reopened: 1 });
+  });
+
+  test.each([
+    [
+      'is accepted again',
+      2,
+      5,
+      { state: 'accepted', opened_at: runTime(1), times_reopened: 0, accepted_until: runTime(20) },
+    ],
+    ['is new where it got worse', 3, 5, { state: 'new', opened_at: runTime(5), times_reopened: 1 }],
+    ['is new where the acceptance has ended', 2, 20, { state: 'new', opened_at: runTime(20), times_reopened: 1 }],
+  ])('whose target is left out for a while %s', async (_, resources, day, expected) => {
+    const { warehouse, id, one } = await acceptedAndLeftOut();
+    expect(await one()).toMatchObject({ state: 'resolved' });
+    const evaluated = await pullAndEvaluate(warehouse, day, [workspace('ws-1', true, resources)]);
+    expect(await one()).toMatchObject(expected);
+    expect(evaluated.reopened).toBe(expected.times_reopened);
+    const again = expected.state === 'accepted' ? 'accepted' : 'reopened';
+    expect(await reasons(warehouse, id)).toEqual(['baseline', 'accepted', 'left out', again]);
+    const notes = await warehouse.database.rows(`select distinct note from finding_events where reason = 'accepted'`);
+    expect(notes).toEqual([{ note: 'platform team until 2026-11-20 02:15 UTC: the supplier fixes it' }]);
+    const before = await one();
+    await warehouse.evaluate(runTime(day));
+    expect(await one()).toEqual(before);
+  });
+
+  test('that is left out and then gone is new when it is found later; where that cannot be assessed, it is still accepted', async () => {
+    for (const [between, state] of [
+      [[workspace('ws-1', false)], 'new'],
+      [[], 'new'],
+      ['failed', 'accepted'],
+      [[workspace('ws-1', null)], 'accepted'],
+    ] as const) {
+      const { warehouse, one } = await acceptedAndLeftOut();
+      await pullAndEvaluate(warehouse, 5, between);
+      await pullAndEvaluate(warehouse, 6, [workspace('ws-1', true, 2)]);
+      expect(await one(), state).toMatchObject({ state });
+    }
   });
 
   test('must exist, be unresolved and expire in the future; otherwise nothing changes', async () => {

@@ -36,7 +36,7 @@ export interface FindingsWarehouse {
   /** A complete pull of one source: the rows that each of its tables then holds (none where not named). */
   pull(at: string, target: string, source: string, tables?: Readonly<Record<string, Rows>>): Promise<void>;
   /** A pull that changed nothing. */
-  fail(at: string, target: string, source: string, status?: 'failed' | 'quarantined'): Promise<void>;
+  fail(at: string, target: string, source: string, status?: 'failed' | 'quarantined' | 'left-out'): Promise<void>;
   evaluate(
     at: string,
     options?: {

@@ -201,18 +201,33 @@ describe('a CSV export', () => {
     ]);
   });
 
-  test.each(['null', 'NULL'])('reads a bare `%s` as null, and a quoted one of the same file too', async (spelling) => {
-    const place = await damaged({
-      onlyCsv: true,
-      csv: (lines) =>
-        text(lines.map((line, index) => (index === 0 ? line : `${line.split(',')[0]},${spelling},"${spelling}"`))),
-    });
-    await place.pull(TF_VERSIONS);
-    const [row] = await place.rows(
-      'select count(*) as n, count(workspace_count) as counts, count(workspaces) as lists from tf_versions',
-    );
-    expect(row).toEqual({ n: exportLines(place).length - 1, counts: 0, lists: 0 });
-  });
+  test.each(['null', 'NULL'])(
+    'reads a bare `%s` as null, and a quoted one of the same file as the text',
+    async (spelling) => {
+      const rows = [
+        `"${spelling}",${spelling},"a"`,
+        `"1.9",${spelling},${spelling}`,
+        `"1.8","${spelling}",""`,
+        `"1.7","2","b"`,
+        '"1.6","3","c"',
+        '"1.5","4","d"',
+      ];
+      const lines = ['version,workspace_count,workspaces', ...rows.map((row) => `${row},"${spelling}",${spelling}`)];
+      lines[0] += ',odd,none';
+      const place = await damaged({ onlyCsv: true, csv: () => text(lines) });
+      await place.pull(TF_VERSIONS);
+      expect(
+        await place.rows(
+          "select version, workspace_count::int as n, workspaces, extra from tf_versions where version > '1.6' order by 1",
+        ),
+      ).toEqual([
+        { version: '1.7', n: 2, workspaces: 'b', extra: { odd: spelling } },
+        { version: '1.8', n: null, workspaces: null, extra: { odd: spelling } },
+        { version: '1.9', n: null, workspaces: null, extra: { odd: spelling } },
+        { version: spelling, n: null, workspaces: 'a', extra: { odd: spelling } },
+      ]);
+    },
+  );
 
   test('accepts a byte order mark and CRLF line endings', async () => {
     const place = await damaged({ onlyCsv: true, csv: (lines) => `\uFEFF${lines.join('\r\n')}\r\n` });

@@ -90,18 +90,22 @@ test('a shard leaves out what the configuration has no more, and not what anothe
       }));
     });
     await place.pull(['--shard', shard, '--now', at(hours)]);
+    const { stdout } = await place.tidemark(['status', '--json', '--exit-code', '--shard', shard, '--now', at(hours)]);
+    shown.push([...new Set(JSON.parse(stdout).sources.map(({ target }: { target: string }) => target))].join());
     const sql = 'select distinct target from source_state order by 1';
     return JSON.parse((await place.tidemark(['sql', sql, '--json', '--shard', shard])).stdout).map(
       ({ target }: { target: string }) => target,
     );
   };
   const documents = new Map<string, Record<string, unknown>>();
+  const shown: string[] = [];
   await place.configure((config) => {
     for (const name of ['nomad', 'vault']) documents.set(name, findTarget(config, name));
   });
   expect(await pull({ nomad: 'c', vault: 'a' }, '1/1', 0)).toEqual(['nomad', 'vault']);
   expect(await pull({ nomad: 'c', vault: 'a' }, '1/2', 1)).toEqual(['nomad', 'vault']);
   expect(await pull({ nomad: 'c' }, '1/2', 2)).toEqual(['nomad']);
+  expect(shown, 'the status has what the shard has').toEqual(['nomad,vault', 'nomad', 'nomad']);
 });
 
 test('reports, the overview and the index show only areas that some target has', async () => {

@@ -15,7 +15,7 @@ const FAILURES: readonly (readonly [reason: string, response: Response])[] = [
   ['server', { status: 504, body: 'upstream timed out' }],
   ['timeout', { status: 408, body: 'request time-out' }],
   // The rest of the body never comes.
-  ['timeout', { status: 200, headers: { 'content-length': '1000' }, body: ['{"data":'] }],
+  ['timeout', { status: 200, headers: { 'content-length': '1000', connection: 'keep-alive' }, body: ['{"data":'] }],
   // A gateway before the service rejects the request.
   ['451 invalid', { status: 451, body: 'blocked by policy' }],
   ['400 malformed', { status: 400, body: 'Bad Request' }],

@@ -150,7 +150,8 @@ test('a subject whose readings hang is not read after the lag is over', async ()
   await harness.useApprovedPlan();
   let isHung = false;
   harness.faultHook = ({ method }) => {
-    if (isHung) return { status: 200, headers: { 'content-length': '1000' }, body: ['{"data":'] };
+    if (isHung)
+      return { status: 200, headers: { 'content-length': '1000', connection: 'keep-alive' }, body: ['{"data":'] };
     isHung = method === 'DELETE';
     return isHung ? { status: 504, body: '' } : undefined;
   };

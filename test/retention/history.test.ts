@@ -143,6 +143,41 @@ test('what the configuration leaves out stays left out, until it is pulled again
   await expect(before).rejects.toThrow('is before the first pull, 2026-03-10T02:15:00Z');
 });
 
+test('what is last known of a source that fails, and of its parts, stays with its age, and is no night before the history', async () => {
+  const project = await projectOfNights();
+  const pulls = [
+    ...['1 complete', '2 partial', '3 failed', '4 failed', '5 failed', '6 failed', '7 failed'],
+    ...['1 complete', '1 partial', '7 quarantined'],
+  ].map((text, index) => {
+    const [month, status] = text.split(' ');
+    const target = index < 7 ? 'down' : 'held';
+    return `('${target}-${index}', '${target}', 'workspaces', '${status}', ${at(Number(month))}::timestamptz, ${at(Number(month))}::timestamptz + interval (${index}) second)`;
+  });
+  await project.change(
+    insertWorkspaces(WORKSPACES('changed', 1, 2, undefined)),
+    `insert into pulls (run_id, target, source, status, started_at, as_of) values ${pulls.join(', ')}`,
+    `insert into pulls (run_id, target, source, status, started_at, as_of) values ('quiet', 'quiet', 'tokens', 'failed', ${at(1)}, ${at(1)})`,
+  );
+  const opened = await open(project);
+  const { rows } = opened.database;
+  const state = () => rows(`from source_state where target <> 'scaler' order by all`);
+  const before = await state();
+  await removeOldHistory(opened, NOW);
+  expect(await state()).toEqual(before);
+  const kept = await rows(
+    `select target, month(as_of) as month, status from pulls where as_of < ${at(3)} order by as_of`,
+  );
+  expect(kept.map(({ target, month, status }) => `${target} ${month} ${status}`)).toEqual([
+    ...['down 1 complete', 'quiet 1 failed', 'held 1 complete', 'held 1 partial', 'down 2 partial'],
+  ]);
+  const early = resolveMoment('2026-02-20', { rows, files, now: NOW, timeZone: 'UTC' });
+  await expect(early).rejects.toThrow('is before the first pull, 2026-03-10T02:15:00Z');
+  for (const report of ['drift', 'check-failure']) {
+    const trend = await rows(files.read(`reports/${report}/trend`), { as_of: NOW.toISOString() });
+    expect(trend.map(({ as_of }) => new Date(String(as_of)).getUTCMonth() + 1)).toEqual([7, 6, 5, 4, 3]);
+  }
+});
+
 test('the members of a list go with the versions that have them', async () => {
   const project = await projectOfNights();
   await project.change(

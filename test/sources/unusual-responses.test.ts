@@ -355,20 +355,25 @@ describe('what a pool does not list is unknown, and not gone:', () => {
   const POOLS = '/api/v2/organizations/acme/agent-pools';
   const workspaces = { data: [{ id: 'ws-1', type: 'workspaces' }] };
   const related = { workspaces, 'allowed-workspaces': workspaces, stacks: { data: [{ id: 'st-1', type: 'stacks' }] } };
-  const listPools = (relationships: unknown, isScoped: boolean) => ({
+  const listPools = (relationships: unknown, isScoped: boolean | 'false') => ({
     data: [
-      { id: 'apool-1', attributes: { name: 'one', 'organization-scoped': !isScoped }, relationships },
+      {
+        id: 'apool-1',
+        attributes: { name: 'one', 'organization-scoped': isScoped === 'false' ? isScoped : !isScoped },
+        relationships,
+      },
       { id: 'apool-2', attributes: { name: 'two' }, relationships: { ...related, workspaces: { data: [] } } },
     ],
   });
   const all = ['allowed', 'attached', 'stacks'];
 
-  test.each([
+  test.each<[relationships: unknown, isScoped: boolean | 'false', left: readonly string[]]>([
     [undefined, false, all],
     [null, false, all],
     [{ ...related, workspaces: { links: { related: '/x' } } }, false, all],
     [{ ...related, workspaces: { data: null } }, false, all],
     [{ ...related, 'allowed-workspaces': {} }, true, all],
+    [{ ...related, 'allowed-workspaces': {} }, 'false', all],
     [{ ...related, 'allowed-workspaces': {} }, false, ['attached', 'stacks']],
     [{ workspaces: { data: [] }, 'allowed-workspaces': { data: [] } }, true, []],
   ])('relationships %j, scoped %s', async (relationships, isScoped, left) => {
@@ -447,4 +452,174 @@ test('rules that are no text grant what is not known, not nothing', async () => 
     { name: 'anonymous', grants: null },
     { name: 'empty', grants: [] },
   ]);
+});
+
+test('a time may be a number of any unit, and as Go prints it', async () => {
+  const times: readonly (readonly [sent: unknown, loaded: string | null])[] = [
+    [1767323045, '2026-01-02T03:04:05Z'],
+    ['1767323045', '2026-01-02T03:04:05Z'],
+    [1767323045123, '2026-01-02T03:04:05.123Z'],
+    [1767323045123456, '2026-01-02T03:04:05.123456Z'],
+    ['1767323045123456789', '2026-01-02T03:04:05.123456Z'],
+    ['2026-01-02 03:04:05 +0000 UTC', '2026-01-02T03:04:05Z'],
+    ['2026-01-02T04:34:05+01:30', '2026-01-02T03:04:05Z'],
+    ...[0, -62135596800, 1e30, '', null, undefined].map((none) => [none, null] as const),
+  ];
+  const versions = Object.fromEntries(times.map(([sent], index) => [index + 1, { creation_time: sent }]));
+  const snapshots = times.map(([sent], index) => ({ ID: `s${index + 10}`, PluginID: 'ab', CreateTime: sent }));
+  const place = await answering({
+    '/v1/keymgmt/key': { data: { keys: ['k'] } },
+    '/v1/keymgmt/key/k': { data: { name: 'k', latest_version: times.length, versions } },
+    '/v1/volumes': [{ ID: 'v1', PluginID: 'ab' }],
+    '/v1/volumes/snapshot': { Snapshots: snapshots },
+  });
+  await place.pull(['--source', 'keys', '--source', 'volume_snapshots']);
+  const loaded = times.map(([, time]) => time);
+  const keys = await place.rows('select creation_time as time from key_versions order by version');
+  expect(keys.map(({ time }) => time)).toEqual(loaded);
+  const taken = await place.rows('select created_at as time from volume_snapshots order by snapshot_id');
+  expect(taken.map(({ time }) => time)).toEqual(loaded);
+});
+
+test('a number or truth value that cannot be read is unknown, and the rows beside it are loaded', async () => {
+  const odd = {
+    ...{
+      CurrentReaders: '',
+      CurrentWriters: 'none',
+      Schedulable: '',
+      ControllersHealthy: '2',
+      ControllerRequired: 'true',
+    },
+    ...{ CreateIndex: -1, ModifyIndex: 1e30, NodesHealthy: 3, ResourceExhausted: '', PluginID: 'ab' },
+  };
+  const maps = { ReadAllocs: {}, WriteAllocs: { a: { ID: 'a', CreateIndex: '', CreateTime: '' } } };
+  const place = await answering({
+    '/v1/volumes': [
+      { ID: 'v1', ...odd },
+      { ID: 'v2', CurrentReaders: 1 },
+    ],
+    '/v1/volume/csi/v1': { ID: 'v1', Capacity: 'large', ...maps },
+    '/v1/volume/csi/v2': { ID: 'v2', Capacity: '1024', ReadAllocs: {}, WriteAllocs: {} },
+    '/v1/volumes/external': {
+      Volumes: [
+        { ExternalID: 'e1', IsAbnormal: '', CapacityBytes: '', PublishedExternalNodeIDs: {} },
+        { ExternalID: 'e2', IsAbnormal: 'false', CapacityBytes: '5', PublishedExternalNodeIDs: null },
+      ],
+    },
+  });
+  await place.pull(['--source', 'volumes', '--source', 'external_volumes']);
+  const columns = `current_readers, current_writers, schedulable, controllers_healthy, controller_required, create_index, modify_index,
+    nodes_healthy, resource_exhausted, capacity_bytes`;
+  const [first, second] = await place.rows(
+    `select columns(*)::varchar from (select ${columns} from volumes order by volume_id)`,
+  );
+  expect(first).toEqual({
+    ...{ current_readers: null, current_writers: null, schedulable: null, create_index: null, modify_index: null },
+    ...{ controllers_healthy: '2', controller_required: 'true', nodes_healthy: '3', resource_exhausted: null },
+    capacity_bytes: null,
+  });
+  expect(second).toMatchObject({ current_readers: '1', capacity_bytes: '1024' });
+  const external = `select external_id, is_abnormal, capacity_bytes::int as bytes, published_node_ids as nodes from external_volumes
+    where plugin_id = 'ab' order by 1`;
+  expect(await place.rows(external)).toEqual([
+    { external_id: 'e1', is_abnormal: null, bytes: null, nodes: null },
+    { external_id: 'e2', is_abnormal: false, bytes: 5, nodes: null },
+  ]);
+});
+
+test('what a list has twice counts once, and what differs between the two is unknown', async () => {
+  const external = (id: string, fields = {}) => ({ ExternalID: id, CapacityBytes: 1, Status: 'in use', ...fields });
+  const snapshot = (id: string, fields = {}) => ({ ID: id, PluginID: 'ab', IsReady: true, SizeBytes: 1, ...fields });
+  const allocation = { ID: 'a', NodeID: 'n' };
+  const volume = { ID: 'v1', PluginID: 'ab' };
+  const root = { ID: 'r1', RootCert: 'x', IntermediateCerts: null, SerialNumber: 7 };
+  const place = await answering({
+    '/v1/volumes': [volume, volume, { ID: 'v2', PluginID: 'ab' }],
+    '/v1/volume/csi/v1': { ...volume, ReadAllocs: {}, WriteAllocs: { a: null }, Allocations: [allocation, allocation] },
+    '/v1/volume/csi/v2': { ID: 'v2', ReadAllocs: {}, WriteAllocs: {} },
+    '/v1/volumes/external': {
+      Volumes: [
+        external('same'),
+        external('same'),
+        external('other'),
+        external('other', { Status: 'gone' }),
+        external('one'),
+      ],
+    },
+    '/v1/volumes/snapshot': {
+      Snapshots: [
+        snapshot('same'),
+        snapshot('same'),
+        snapshot('other'),
+        snapshot('other', { IsReady: false }),
+        snapshot('one'),
+      ],
+    },
+    '/v1/agent/connect/ca/roots': { ActiveRootID: 'r1', Roots: [root, root] },
+    '/v1/keymgmt/key': { data: { keys: ['k', 'k'] } },
+    '/v1/keymgmt/key/k': { data: { name: 'k', versions: { 1: {} } } },
+  });
+  await place.configure((config) => {
+    for (const target of config.targets) if (target.kind === 'scheduler') target.flavor = 'hashicorp';
+  });
+  await place.pull(
+    ['volumes', 'external_volumes', 'volume_snapshots', 'ca_roots', 'keys'].flatMap((source) => ['--source', source]),
+  );
+  const ids = async (column: string, table: string) =>
+    (await place.rows(`select ${column} as id from ${table} order by 1`)).map(({ id }) => id);
+  expect(await ids('volume_id', 'volumes')).toEqual(['v1', 'v2']);
+  expect(await ids('allocation_id', 'volume_allocations')).toEqual(['a']);
+  expect(await ids('root_id', 'ca_roots')).toEqual(['r1']);
+  expect(await ids('name', 'keys')).toEqual(['k']);
+  expect(
+    await place.rows('select external_id as id, status, capacity_bytes::int as bytes from external_volumes order by 1'),
+  ).toEqual([
+    { id: 'one', status: 'in use', bytes: 1 },
+    { id: 'other', status: null, bytes: null },
+    { id: 'same', status: 'in use', bytes: 1 },
+  ]);
+  expect(
+    await place.rows('select snapshot_id as id, is_ready, size_bytes::int as bytes from volume_snapshots order by 1'),
+  ).toEqual([
+    { id: 'one', is_ready: true, bytes: 1 },
+    { id: 'other', is_ready: null, bytes: null },
+    { id: 'same', is_ready: true, bytes: 1 },
+  ]);
+});
+
+test('a metric without labels, which are null in one sample and empty in another, is one row', async () => {
+  const place = await answering({
+    '/v1/metrics': {
+      Gauges: [
+        { Name: 'g', Value: 1, Labels: null },
+        { Name: 'g', Value: 1, Labels: {} },
+        { Name: 'g', Value: 2, Labels: { a: 'b' } },
+        { Name: 'h', Value: '3' },
+        { Name: 'i', Value: '' },
+      ],
+    },
+  });
+  await place.pull(['--source', 'autoscaler_metrics']);
+  expect(await place.rows('select name, labels, value from autoscaler_metrics order by name, value')).toEqual([
+    { name: 'g', labels: null, value: 1 },
+    { name: 'g', labels: { a: 'b' }, value: 2 },
+    { name: 'h', labels: null, value: 3 },
+    { name: 'i', labels: null, value: null },
+  ]);
+});
+
+test('a pool whose relations have another form is unknown, and the others are loaded', async () => {
+  const pool = (id: string, relationships: unknown) => ({ id, attributes: { name: id }, relationships });
+  const workspaces = { data: [{ id: 'ws-1', type: 'workspaces' }] };
+  const place = await answering({
+    '/api/v2/organizations/acme/agent-pools': {
+      data: [pool('apool-1', []), pool('apool-2', { workspaces: [] }), pool('apool-3', { workspaces })],
+    },
+  });
+  await place.pull(['--source', 'agent_pools']);
+  expect(await place.rows('select pool_id, workspace_id from agent_pool_workspaces')).toEqual([
+    { pool_id: 'apool-3', workspace_id: 'ws-1' },
+  ]);
+  const unknown = `select value from unknown_parts where source = 'agent_pools' order by 1`;
+  expect((await place.rows(unknown)).map(({ value }) => value)).toEqual(['apool-1', 'apool-2']);
 });

@@ -4,6 +4,7 @@ import { cleanTexts } from '../../tell/reports/format.ts';
 import { findRun, viewRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { renderChanges, rowParts, selectChanged, selectTold } from '../../warehouse/changes.ts';
+import { readHistoryStart } from '../../warehouse/moment.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { SqlParams } from '../../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../../warehouse/tables.ts';
@@ -61,7 +62,8 @@ async function readNights(exchange: Exchange): Promise<readonly Night[]> {
   const until = given === '' ? shownTime(exchange) : parseTimestamp(given);
   if (!until)
     throw new TidemarkError('USAGE', `until=${given} is not a time`, { hint: 'such as 2026-11-20T02:15:00Z' });
-  const params = { until: until.toISOString(), limit: String(MAX_NIGHTS + 1) };
+  const since = (await readHistoryStart((sql) => readRows(exchange, sql), exchange.files)) ?? '-infinity';
+  const params = { since, until: until.toISOString(), limit: String(MAX_NIGHTS + 1) };
   const rows = await readRows(exchange, exchange.files.read('serve/nights'), params);
   return rows.map((row, index) => ({ ...row, previous: rows[index + 1]?.as_of ?? '' }));
 }

@@ -167,6 +167,6 @@ export async function readMoment(exchange: Exchange): Promise<Moment | undefined
   const { url, files, clock, readTimeZone } = exchange;
   const text = url.searchParams.get('as_of') ?? '';
   if (text === '') return undefined;
-  const rows = (sql: string, params: SqlParams) => readRows(exchange, sql, params);
+  const rows = (sql: string, params?: SqlParams) => readRows(exchange, sql, params);
   return resolveMoment(text, { rows, files, now: clock.now(), timeZone: await readTimeZone() });
 }

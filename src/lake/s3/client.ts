@@ -16,7 +16,7 @@ import { classifyAttempt } from '../../http/classify-attempt.ts';
 import { AttemptError, catchAttempt, type HttpFailure } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
-import { ABORTED, Deadline, withRetry } from '../../http/retry.ts';
+import { ABORTED, Deadline, needsFresh, withRetry } from '../../http/retry.ts';
 import { createTransport } from '../../http/transport.ts';
 
 /** What a request needs besides its object. */
@@ -125,7 +125,7 @@ const MAX_WAIT_MS = 120_000;
 export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T>): Promise<T> {
   const { slots, timeouts, signal } = bucket;
   const metrics = createRequestMetrics();
-  const sent = withRetry(() => slots(() => attempt(bucket, request, read, metrics)), {
+  const sent = withRetry((before) => slots(() => attempt(bucket, request, read, metrics, needsFresh(before))), {
     policy: 'safe',
     timeouts,
     maxWaitMs: MAX_WAIT_MS,
@@ -139,7 +139,13 @@ export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read
   });
 }
 
-async function attempt<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T>, metrics: RequestMetrics) {
+async function attempt<T>(
+  bucket: S3Bucket,
+  request: S3Request,
+  read: ReadBody<T>,
+  metrics: RequestMetrics,
+  isFresh: boolean,
+) {
   const { transport, timeouts, signal } = bucket;
   const { method, text } = request;
   const { url, headers } = await sign(bucket, request);
@@ -149,7 +155,7 @@ async function attempt<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T
   const deadline = new Deadline(signal, timeouts.downloadMs, { ...timeouts, headersMs });
   let response: Response | undefined;
   try {
-    response = await transport.fetch(url, { method, headers, body: file ?? text, signal: deadline.signal });
+    response = await transport.fetch(url, { method, headers, body: file ?? text, signal: deadline.signal, isFresh });
     deadline.touch();
     const touch = (bytes: number) => deadline.touch(bytes);
     return await readResponse(response, read, { metrics, touch, signal: deadline.signal });

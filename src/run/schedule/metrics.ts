@@ -66,7 +66,9 @@ function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetri
     for (const name of discoverFiles(files.roots, 'queries/metrics', '.sql').keys()) {
       try {
         const sql = files.read(`metrics/${name}`);
-        metrics.push(toMetric(name, parseHeader(sql).help ?? name, await database.rows(sql, {}, MAX_QUERY_MS)));
+        const all = await database.rows(sql, {}, MAX_QUERY_MS);
+        const rows = all.filter(({ target }) => !config.elsewhere?.includes(String(target))); // those are metrics of another shard
+        metrics.push(toMetric(name, parseHeader(sql).help ?? name, rows));
       } catch (error) {
         log.warn(describeQueryError(`metrics/${name}`, error));
       }

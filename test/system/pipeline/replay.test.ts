@@ -47,7 +47,9 @@ test('landings restore an empty warehouse without the network', async () => {
   expect(await contents(place)).toEqual(second.tables);
 
   const refused = await place.pull(['--from', first.id, ...CHANGED], 3);
-  expect(refused.stderr).toMatch(/the loaded rows are of 2026-10-02T02:15:00Z, after that run/);
+  expect(refused.stderr).toMatch(
+    /the loaded rows are of 2026-10-02T02:15:00Z, after that run: see its time with `tidemark sql --as-of 2026-10-01T02:15:00\.000Z`/,
+  );
   expect(await contents(place)).toEqual(second.tables);
   expect(place.sandbox.log.length).toBe(asked);
 });

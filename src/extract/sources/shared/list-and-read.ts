@@ -51,13 +51,14 @@ interface ListAndLand<T extends ListedObject> extends Omit<ListAndRead<T>, 'read
 
 /** Writes each object of a list to the landing. What the last pull read is written again where that is proven to be the same. */
 export async function listThenLand<T extends ListedObject>(context: ExtractContext, list: ListAndLand<T>) {
-  const { name, index, items, request, isRow } = list;
+  const { name, index, request, isRow } = list;
+  const items = [...new Map(list.items.map((item) => [item.key, item])).values()]; // a service may list an object twice
   const reader = await context.objects({ name, index, objects: items });
   const read = async (item: T) => {
     await reader.land(item.key, request(item));
     if (isRow) context.landing.expectRows(1);
   };
-  await listThenRead(context, { ...list, read });
+  await listThenRead(context, { ...list, items, read });
 }
 
 /**
