@@ -52,6 +52,7 @@ const COMBINED = [
 const DEFINITIONS = [
   'previous_run_at',
   'finding_states_at',
+  'known_drift',
   'workspace_assessments',
   'workspace_changes',
   'resource_nights',
