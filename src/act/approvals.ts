@@ -62,6 +62,11 @@ export function explainDoubts(plan: Plan, { approvers }: Pick<Config, 'approvers
   });
 }
 
+export function countedApprovals(plan: Plan, config: Pick<Config, 'approvers'>): readonly Approval[] {
+  const doubts = explainDoubts(plan, config);
+  return plan.approvals.filter((_, index) => doubts[index] === undefined);
+}
+
 /**
  * The approvals of a plan that count.
  * @throws TidemarkError UNSAFE where they are not enough, with the reason.
@@ -81,7 +86,7 @@ export async function assertApproved(
   }
   if (!approvers) return plan.approvals;
   const doubts = explainDoubts(plan, config);
-  const counted = plan.approvals.filter((_, index) => doubts[index] === undefined);
+  const counted = countedApprovals(plan, config);
   const uncounted = plan.approvals.flatMap(({ by }, index) =>
     doubts[index] === undefined ? [] : `; that of ${by} does not count: ${doubts[index]}`,
   );
