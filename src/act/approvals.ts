@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { type Approver, type Approvers, normalizeApprover } from '../config/approvers.ts';
 import type { Config } from '../config/config.ts';
 import { SEVERITIES } from '../core/choices.ts';
@@ -156,7 +157,9 @@ async function addApproval(file: string, options: ApproveOptions): Promise<Plan>
   const { approvals } = await addKeptApprovals(options.config, plan);
   const others = approvals.filter((other) => other.by !== approval.by);
   const approved = { ...plan, approvals: [...others, { ...approval, digest: approvalDigest(plan, approval) }] };
-  for (const path of new Set([file, planFile(options.config, plan.plan_id)])) await writePlan(path, approved);
+  // A link stays one: it is what the person calls the file.
+  const files = [await realpath(file), planFile(options.config, plan.plan_id)];
+  for (const path of new Set(files)) await writePlan(path, approved);
   return approved;
 }
 

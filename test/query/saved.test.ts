@@ -220,6 +220,16 @@ test('each saved query answers its question, and runs with its defaults', async 
   }
 });
 
+test('an empty saved query is named', async () => {
+  const folder = await tempFolder();
+  await mkdir(join(folder, 'queries', 'saved'), { recursive: true });
+  for (const text of ['', '-- title: nothing yet\n', '\n;\n']) {
+    await writeFile(join(folder, 'queries', 'saved', 'own.sql'), text);
+    const problem = { code: 'DATA', message: 'queries/saved/own.sql has no query' };
+    expect(() => findSavedQuery(loadSavedQueries([folder]), 'own'), text).toThrow(expect.objectContaining(problem));
+  }
+});
+
 test('drift that is not assessed has not ended, and drift that its count contradicts is not assessed', async () => {
   const { pull, database } = await createReportWarehouse();
   await pull(FIRST, { workspaces: [workspace('blue', { drifted: true }), workspace('red', { drifted: true })] });
