@@ -60,6 +60,8 @@ const DEFINITIONS = [
   'workspace_use_at',
   'snapshot_protection_at',
   'management_policies',
+  'issues_management',
+  'is_live',
 ];
 
 /** A connection to a warehouse. */
