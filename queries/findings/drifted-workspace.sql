@@ -6,7 +6,7 @@
 -- many: workspaces drift
 -- repair: start a run that applies the configuration, or import what was changed by hand
 -- repaired_by: hand
--- grain: one row per drifted workspace; unknown where drift is not assessed, or where `drifted` is false and resources have drifted
+-- grain: one row per drifted workspace; unknown where `known_drift` is
 select
   target,
   external_id as subject_id,
@@ -30,6 +30,6 @@ select
     'current_run_status', current_run_status
   ) as detail,
   resources_drifted as weight,
-  drifted is not true as unknown,
+  known_drift(drifted, resources_drifted) is null as unknown,
 from workspaces
-where drifted is not false or resources_drifted > 0
+where known_drift(drifted, resources_drifted) is not false

@@ -20,7 +20,7 @@ with
         when workspace_created_at > $as_of::timestamptz - to_seconds($stale_apply_days * 86400) then false
       end as is_stale,
       case
-        when drifted is false then false
+        when not known_drift(drifted, resources_drifted) then false
         when drifts_since is not null then drifts_since <= $as_of::timestamptz - to_seconds($idle_drift_days * 86400)
       end as drifts_long,
     from workspaces

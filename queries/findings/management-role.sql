@@ -16,6 +16,7 @@ with
       count(*) over (partition by target, name) > 1 as is_repeated,
       name || if(count(distinct mount) over (partition by target) > 1, coalesce(' of mount ' || mount, ''), '') as label,
       management_policies(consul_policies) as policies,
+      issues_management(mesh_roles) as issues,
     from mesh_roles
   ),
   assessed as (
@@ -23,9 +24,6 @@ with
       *,
       coalesce(lower(token_type) = 'management', false) as has_type,
       coalesce(len(policies), 0) > 0 as has_policies,
-      coalesce(policy, '') = ''
-      and coalesce(len(consul_policies), 0) + coalesce(len(consul_roles), 0) = 0
-      and coalesce(len(service_identities), 0) + coalesce(len(node_identities), 0) = 0 as is_empty,
     from granted
   )
 select
@@ -36,7 +34,7 @@ select
     when has_type then format('Mesh role {} issues management tokens', label)
     when has_policies then format('Mesh role {} issues tokens with the policy {}', label, array_to_string(policies, ', '))
     when token_type is null then 'its token type is not reported'
-    when is_empty then 'the service does not tell what its tokens may do'
+    when lower(token_type) = 'client' then 'the service does not tell what its tokens may do'
     else format('its token type is {}, which is not known', token_type)
   end as title,
   json_object(
@@ -50,6 +48,6 @@ select
     'partition', partition,
     'consul_namespace', consul_namespace
   ) as detail,
-  not has_type and not has_policies as unknown,
+  issues is null as unknown,
 from assessed
-where has_type or has_policies or is_empty or lower(token_type) is distinct from 'client'
+where issues is not false

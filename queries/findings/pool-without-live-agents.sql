@@ -13,8 +13,8 @@ with
       target,
       pool_id,
       count(*) as agents,
-      count(*) filter (where status in ('idle', 'busy')) as live,
-      count(*) filter (where coalesce(status not in ('idle', 'busy', 'unknown', 'errored', 'exited'), true)) as unreported,
+      count(*) filter (where is_live(status)) as live,
+      count(*) filter (where is_live(status) is null) as unreported,
       max(last_ping_at) as last_ping_at,
     from agents
     group by target, pool_id

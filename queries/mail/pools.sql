@@ -1,6 +1,6 @@
 -- grain: one row per agent pool of mail_routes: those of whole targets, and those to which a workspace of the projects is attached
 -- What is left out now was not there before either.
--- down, was_down: whether it has no live agent; null where the agents of the target were never pulled until then
+-- down, was_down: whether none of its agents may be live; null where the agents of the target were never pulled until then
 -- parameters: $as_of; $since
 create or replace temp table mail_pools as
 with
@@ -10,9 +10,9 @@ with
     select target, pool_id, false from agent_pools_at($since) where target not in (from left_out_targets('agent_pools', $as_of))
   ),
   live as (
-    select target, pool_id, true as present from agents_at($as_of) where status in ('idle', 'busy')
+    select target, pool_id, true as present from agents_at($as_of) where is_live(status) is not false
     union all
-    select target, pool_id, false from agents_at($since) where status in ('idle', 'busy')
+    select target, pool_id, false from agents_at($since) where is_live(status) is not false
   ),
   known as (
     select target, true as present from source_state_at($as_of) where source = 'agents' and as_of is not null

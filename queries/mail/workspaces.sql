@@ -10,7 +10,7 @@ with
       coalesce(now.project_name, before.project_name) as project_name,
       coalesce(now.project_external_id, before.project_external_id) as project_id,
       now.external_id is not null as present,
-      now.drifted,
+      known_drift(now.drifted, now.resources_drifted) as drifted,
       now.checks_failed,
       now.workspace_iac_version as version,
       before.external_id is not null as was_present,
@@ -21,7 +21,7 @@ with
       changes.is_failing,
       changes.was_failing,
       changes.failing_change,
-      before.drifted as was_drifted,
+      known_drift(before.drifted, before.resources_drifted) as was_drifted,
       before.checks_failed as failed_before,
       before.workspace_iac_version as version_before,
     from workspaces_at($as_of) as now

@@ -1,16 +1,16 @@
 -- title: How long drift lasts, by project
--- description: Finished and current periods of drift. A period ends with the first pull that no longer saw drift.
+-- description: Finished and current periods of drift. A period ends with the first pull that assessed no drift, or with the workspace.
 -- param: since timestamp = now() - interval 90 days - only periods that ended later, or have not ended
 with marked as (
   select
     target,
     external_id,
     project_name,
-    drifted,
+    is_drifting,
     valid_from,
     valid_to,
-    sum(if(drifted is not true, 1, 0)) over (partition by target, external_id order by valid_from) as period
-  from workspaces_history
+    sum(if(is_drifting is not true or began, 1, 0)) over (partition by target, external_id order by valid_from) as period
+  from workspace_assessments
 ),
 periods as (
   select
@@ -20,7 +20,7 @@ periods as (
     min(valid_from) as began_at,
     if(bool_or(valid_to is null), null, max(valid_to)) as ended_at
   from marked
-  where drifted
+  where is_drifting
   group by target, external_id, period
 )
 select

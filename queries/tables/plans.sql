@@ -5,7 +5,7 @@ create table if not exists plans (
   target varchar, -- targets of its actions, comma-separated
   playbook varchar not null, -- playbook that planned it
   actions bigint not null, -- number of its actions
-  approved_by varchar, -- who approved it, comma-separated; null while nobody has
+  approved_by varchar, -- whose approvals count, comma-separated; null while nobody's does
   expires_at timestamptz not null, -- until when it can be approved and applied
   seen_at timestamptz not null -- `as_of` of the first run that found it
 );

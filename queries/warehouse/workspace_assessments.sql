@@ -1,6 +1,6 @@
 -- grain: one row per version of a workspace, with what its last assessment said
 -- {{scope}}: empty, or `temp ` for one connection
--- is_drifting, is_failing: the last assessment since the workspace appeared. A version without an assessment stays what it was: unknown is
+-- assessed_drift: what this version tells; is_drifting, is_failing: the last assessment since the workspace appeared. A version without an assessment stays what it was: unknown is
 -- never clean. `began`: whether the workspace was absent before this version.
 create or replace {{scope}}view workspace_assessments as
 with
@@ -8,6 +8,7 @@ with
     select
       *,
       checks_failed > 0 as failing,
+      known_drift(drifted, resources_drifted) as assessed_drift,
       valid_from is distinct from lag(valid_to) over (partition by target, external_id order by valid_from) as began,
     from workspaces_history
   ),
@@ -17,7 +18,7 @@ with
   )
 select
   * exclude (failing, life),
-  last_value(drifted ignore nulls) over known as is_drifting,
+  last_value(assessed_drift ignore nulls) over known as is_drifting,
   last_value(failing ignore nulls) over known as is_failing,
 from lives
 window known as (partition by target, external_id, life order by valid_from rows unbounded preceding);

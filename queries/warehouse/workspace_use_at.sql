@@ -9,7 +9,7 @@ with
       target,
       external_id,
       max(current_run_applied_at) as applied_at,
-      max(valid_to) filter (drifted is false) as drifts_after,
+      max(valid_to) filter (not known_drift(drifted, resources_drifted)) as drifts_after,
     from versions
     group by all
   )

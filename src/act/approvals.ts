@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { type Approver, type Approvers, normalizeApprover } from '../config/approvers.ts';
 import type { Config } from '../config/config.ts';
 import { SEVERITIES } from '../core/choices.ts';
@@ -62,6 +63,11 @@ export function explainDoubts(plan: Plan, { approvers }: Pick<Config, 'approvers
   });
 }
 
+export function countedApprovals(plan: Plan, config: Pick<Config, 'approvers'>): readonly Approval[] {
+  const doubts = explainDoubts(plan, config);
+  return plan.approvals.filter((_, index) => doubts[index] === undefined);
+}
+
 /**
  * The approvals of a plan that count.
  * @throws TidemarkError UNSAFE where they are not enough, with the reason.
@@ -81,7 +87,7 @@ export async function assertApproved(
   }
   if (!approvers) return plan.approvals;
   const doubts = explainDoubts(plan, config);
-  const counted = plan.approvals.filter((_, index) => doubts[index] === undefined);
+  const counted = countedApprovals(plan, config);
   const uncounted = plan.approvals.flatMap(({ by }, index) =>
     doubts[index] === undefined ? [] : `; that of ${by} does not count: ${doubts[index]}`,
   );
@@ -151,7 +157,9 @@ async function addApproval(file: string, options: ApproveOptions): Promise<Plan>
   const { approvals } = await addKeptApprovals(options.config, plan);
   const others = approvals.filter((other) => other.by !== approval.by);
   const approved = { ...plan, approvals: [...others, { ...approval, digest: approvalDigest(plan, approval) }] };
-  for (const path of new Set([file, planFile(options.config, plan.plan_id)])) await writePlan(path, approved);
+  // A link stays one: it is what the person calls the file.
+  const files = [await realpath(file), planFile(options.config, plan.plan_id)];
+  for (const path of new Set(files)) await writePlan(path, approved);
   return approved;
 }
 

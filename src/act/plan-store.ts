@@ -9,8 +9,6 @@ import { catchKnown, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { parseRunStart } from '../landing/store.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
-import type { OpenWarehouse } from '../warehouse/session.ts';
-import { toJsonParam } from '../warehouse/sql-params.ts';
 import { isUnsettled } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { PLAN_ID, type Plan, readPlan, writePlan } from './plan-file.ts';
@@ -130,29 +128,4 @@ export async function listOldPlans(config: Config, { clock, log }: WorkContext):
   }
   const unsettled = new Set([...entries.values()].filter(isUnsettled).map(({ plan_id }) => plan_id));
   return old.filter((id) => !unsettled.has(id)).map((id) => planFile(config, id));
-}
-
-/** Copies the plans that can still be applied to the table `plans`. Called in every run. */
-export async function syncPlans({ database, files }: OpenWarehouse, config: Config, asOf: Date): Promise<void> {
-  const oldest = asOf.getTime() - config.planHours * HOUR_MS;
-  const ids = (await listPlanIds(config)).filter((id) => (parseRunStart(id.slice('p-'.length)) ?? 0) >= oldest);
-  const summaries: ReturnType<typeof summarize>[] = [];
-  // One after the other: a plan may have 64 MiB.
-  for (const id of ids) {
-    const plan = await readKeptPlan(config, id);
-    if (plan) summaries.push(summarize(plan));
-  }
-  const rows = toJsonParam(summaries);
-  await database.run(files.read('remediation/update_plans'), { rows, now: asOf.toISOString() });
-}
-
-/** What the table has of a plan: the findings that one skips may be many. */
-function summarize({ plan_id, playbook, expires_at, actions, approvals }: Plan) {
-  return {
-    plan_id,
-    playbook,
-    expires_at,
-    actions: actions.map(({ target }) => ({ target })),
-    approvals: approvals.map(({ by }) => ({ by })),
-  };
 }

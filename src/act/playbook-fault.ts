@@ -1,3 +1,4 @@
+import { createContext, Script } from 'node:vm';
 import { formatSeconds } from '../core/clock.ts';
 import { formatError, isMemoryError, TidemarkError } from '../core/errors.ts';
 import { isQueryError } from '../warehouse/database.ts';
@@ -18,10 +19,27 @@ export function toFault(error: unknown): TidemarkError {
   return new PlaybookFault(formatError(error), error);
 }
 
-/** Calls a function of an action. @throws PlaybookFault for what it throws, and for one that answers later: it would not be waited for */
-export function ask<T>(call: () => T): T {
+/** A playbook that computes, or asks for nothing, for so long is taken to have no end: the program would hang, or end without a word. */
+const MAX_SILENCE_MS = 60_000;
+
+const CALL = new Script('call()');
+const scope = createContext({ call: undefined });
+
+/** Calls a function until it returns or waits. @throws PlaybookFault where it only computes: nothing else could interrupt it */
+function callWithin<T>(maxMs: number, call: () => T): T {
   try {
-    const value = call();
+    scope.call = call;
+    return CALL.runInContext(scope, { timeout: maxMs }) as T;
+  } catch (error) {
+    if (Object(error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    throw new PlaybookFault(`it computes for ${formatSeconds(maxMs)} without a pause`, error);
+  }
+}
+
+/** Calls a function of an action. @throws PlaybookFault for what it throws, and for one that answers later: it would not be waited for */
+export function ask<T>(call: () => T, maxMs = MAX_SILENCE_MS): T {
+  try {
+    const value = callWithin(maxMs, call);
     if (!(value instanceof Promise)) return value;
     value.catch(() => {});
   } catch (error) {
@@ -30,15 +48,13 @@ export function ask<T>(call: () => T): T {
   throw new PlaybookFault('a function of an action is asynchronous');
 }
 
-/** A playbook that asks for nothing for so long is taken to have no end: the program would wait for it, or end without a word. */
-const MAX_SILENCE_MS = 60_000;
-
 /** Lets a playbook plan. @throws PlaybookFault where it does not end */
 export async function askForPlan(
   playbook: Playbook,
   findings: readonly PlaybookFinding[],
   { read, query, ...context }: PlanContext,
   maxSilenceMs = MAX_SILENCE_MS,
+  maxMs = MAX_SILENCE_MS,
 ): ReturnType<Playbook['plan']> {
   let [begun, ended, seen] = [0, 0, 0];
   const count = <T>(call: Promise<T>): Promise<T> => {
@@ -59,7 +75,7 @@ export async function askForPlan(
     query: (...words) => count(query(...words)),
   };
   try {
-    return await Promise.race([playbook.plan(findings, counted), silence]);
+    return await Promise.race([callWithin(maxMs, () => playbook.plan(findings, counted)), silence]);
   } finally {
     clearInterval(timer);
   }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command, Option } from 'commander';
+import { REGULAR_FILE, readNamedFile } from '../core/fs.ts';
 import { discoverFiles, findFile, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { defineProgram, type GlobalOptions } from './index.ts';
 
@@ -34,7 +35,7 @@ const LISTS: Readonly<Record<string, List>> = {
   /** The headers of the tables name the sources that fill them, those of plugins too. */
   sources: (roots) => {
     const files = [...discoverFiles(roots, 'queries/tables', '.sql').values()];
-    const sources = files.flatMap((file) => /^-- source: (\S+)/mu.exec(readFileSync(file, 'utf8'))?.[1] ?? []);
+    const sources = files.flatMap((file) => /^-- source: (\S+)/mu.exec(readNamedFile(file, REGULAR_FILE))?.[1] ?? []);
     return [...new Set(sources)].sort();
   },
   tables: (roots) => listFiles(roots, 'queries/tables', '.sql'),
@@ -159,6 +160,6 @@ function listFiles(roots: readonly string[], folder: string, extension: string):
 /** The parts of the configuration that complete names; the rest may be invalid. */
 async function readPartialConfig(configFile: string) {
   const { parse } = await import('yaml');
-  const content = parse(readFileSync(configFile, 'utf8'), { maxAliasCount: 100 }) as unknown;
+  const content = parse(readNamedFile(configFile, REGULAR_FILE), { maxAliasCount: 100 }) as unknown;
   return (content ?? {}) as { readonly data?: unknown; readonly targets?: unknown };
 }

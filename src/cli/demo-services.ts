@@ -74,16 +74,19 @@ export function chooseFirstPort(folder: string): number {
 export async function resumeDemo(context: Context, command: string): Promise<(() => Promise<void>) | undefined> {
   const folder = dirname(resolve(context.cwd, context.configFile));
   if (!CALLING.has(command) || !existsSync(join(folder, STATE_FILE))) return undefined;
-  const sandbox = await resumeServices(folder, () => context.clock.now());
+  const sandbox = await resumeServices(folder, context);
   return sandbox && (() => sandbox.close());
 }
 
-/** Undefined where another command of the same demo serves them now. */
-async function resumeServices(folder: string, clock: () => Date): Promise<RunningSandbox | undefined> {
+/** Undefined where they cannot be started: another command of the same demo serves them now, or another program has a port. */
+async function resumeServices(folder: string, context: Context): Promise<RunningSandbox | undefined> {
+  const clock = () => context.clock.now();
   const file = join(folder, STATE_FILE);
   const onChange = (change: SandboxChange) => appendFileSync(file, `${JSON.stringify(change)}\n`);
   const sandbox = await startServices(readState(file).state, { clock, onChange }).catch((error: unknown) => {
     if (!isPortTaken(error)) throw error;
+    const { port } = error as { readonly port?: number };
+    context.log.info(`port ${port} of the demo is in use, by another command of it or by another program`);
   });
   if (!sandbox) return undefined;
   try {

@@ -7,6 +7,7 @@ import {
   approvalStatement,
   approvePlan,
   assertApprovable,
+  countedApprovals,
   explainDoubts,
   isPlanner,
   SIGNATURE_NAMESPACE,
@@ -217,9 +218,11 @@ export async function approve(context: Context, reference: string, flags: Approv
   const signature = await obtainSignature(context, flags, statement);
   const approved = await approvePlan(file, { ...options, digest: given.digest, signature });
   const { plan_id, actions, approvals, expires_at } = approved;
-  const doubts = explainDoubts(approved, config);
-  const counted = approvals.filter((_, index) => doubts[index] === undefined);
-  const people = stripControls(counted.map((each) => each.by).join(', '));
+  const people = stripControls(
+    countedApprovals(approved, config)
+      .map((each) => each.by)
+      .join(', '),
+  );
   const text = `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${people}; valid until ${formatTime(expires_at)}\n`;
   writeResult(context, { plan_id, actions: actions.length, approvals, expires_at }, () => text);
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);

@@ -36,7 +36,8 @@ export async function check(context: Context, given: string | undefined): Promis
   const policy = readPolicy(file);
   const name = relative(context.cwd, file);
   const impossible = await findImpossible(createSqlFiles(overlayRoots(config.directory)), policy, name);
-  if (impossible.length > 0) throw new TidemarkError('CONFIG', impossible.join('\n'), { hint: 'exchange its bounds' });
+  if (impossible.length > 0)
+    throw new TidemarkError('CONFIG', impossible.join('\n'), { hint: 'exchange the two versions' });
   const effect = await readEffect(config, policy);
   writeResult(context, { file: name, statements: policy.length, ...effect }, () =>
     formatEffect(context, `${name} is valid: ${plural(policy.length, 'statement')}`, effect),

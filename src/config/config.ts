@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { MAX_SHARDS } from '../core/choices.ts';
 import { decodeUri } from '../core/decode-uri.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { REGULAR_FILE } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { sha256 } from '../core/sha256.ts';
 import { isLakeAddress } from './lake.ts';
@@ -97,7 +98,7 @@ function readHeartbeats(folder: string, env: Environment): readonly string[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.yaml')) : [];
   return names.flatMap((name) => {
     try {
-      const job = readPlainYaml(join(folder, name)) as { heartbeat?: unknown } | null;
+      const job = readPlainYaml(join(folder, name), REGULAR_FILE) as { heartbeat?: unknown } | null;
       const url = interpolate(job?.heartbeat, { env, directory: folder }, () => {});
       return typeof url === 'string' && URL.canParse(url) ? [url] : [];
     } catch {

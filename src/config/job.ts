@@ -1,6 +1,7 @@
 import { validate } from 'node-cron';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
+import { REGULAR_FILE } from '../core/fs.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import type { Config } from './config.ts';
 import { type Environment, withEnvFile } from './references.ts';
@@ -75,7 +76,14 @@ export async function loadJob(config: Config, env: Environment, name: string): P
 }
 
 function readJob({ directory }: Config, env: Environment, name: string, path: string): Job {
-  return { name, ...readYamlFile(path, jobSchema, { name: `jobs/${name}.yaml`, env: withEnvFile(directory, env) }) };
+  return {
+    name,
+    ...readYamlFile(path, jobSchema, {
+      name: `jobs/${name}.yaml`,
+      env: withEnvFile(directory, env),
+      ...REGULAR_FILE,
+    }),
+  };
 }
 
 /** The zone in which people mean a day: that of the job `nightly`. Nothing else of its file is read, so its references need not resolve. */
@@ -85,6 +93,7 @@ export async function readTimeZone(config: Pick<Config, 'directory'>, env: Envir
   const schema = z.object({ timezone: jobSchema.shape.timezone });
   return readYamlFile(path, schema, {
     name: 'jobs/nightly.yaml',
+    ...REGULAR_FILE,
     env: withEnvFile(config.directory, env),
     isOptional: ([field]) => field !== 'timezone',
   }).timezone;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SEVERITIES, type Severity } from '../core/choices.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { REGULAR_FILE } from '../core/fs.ts';
 import { isPresent } from '../core/paths.ts';
 import { webUrl } from './schema.ts';
 import { readYamlFile } from './yaml.ts';
@@ -87,14 +88,15 @@ export type PolicyRow = Readonly<
 /** The policy of a folder; no rows where it has none. @throws TidemarkError CONFIG naming file, line and field. */
 export function loadPolicy(directory: string): readonly PolicyRow[] {
   const file = join(directory, POLICY_FILE);
-  return isPresent(file) ? readPolicy(file) : [];
+  return isPresent(file) ? readPolicy(file, REGULAR_FILE) : [];
 }
 
 /** @throws TidemarkError CONFIG naming file, line and field. */
-export function readPolicy(file: string): readonly PolicyRow[] {
-  const { tools: tool, providers: provider, modules: module, products: product } = readYamlFile(file, policySchema);
+export function readPolicy(file: string, options: Partial<typeof REGULAR_FILE> = {}): readonly PolicyRow[] {
+  const said = readYamlFile(file, policySchema, options);
+  const { tools: tool, providers: provider, modules: module, products: product } = said;
   const rows = Object.entries({ tool, provider, module, product }).flatMap(([kind, entries = {}]) =>
-    Object.entries(entries).flatMap(([name, said]) => toRows(kind, name, said ?? {})),
+    Object.entries(entries).flatMap(([name, each]) => toRows(kind, name, each ?? {})),
   );
   if (rows.length > 0) return rows;
   // Such as one that a full disk or a failed template has emptied: its findings would all be resolved.

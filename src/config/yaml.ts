@@ -12,6 +12,8 @@ interface YamlFile {
   readonly name?: string;
   /** What to do where it cannot be read. */
   readonly hint?: string;
+  /** As for `readNamedFile`. */
+  readonly maxKibibytes?: number;
   /** Of the references; without it, the file has none. */
   readonly env?: Environment;
   /** Whether a reference in a field need not resolve. @default none */
@@ -25,10 +27,10 @@ interface YamlFile {
 export function readYamlFile<T>(
   file: string,
   schema: z.ZodType<T>,
-  { name = basename(file), hint, env, isOptional }: YamlFile = {},
+  { name = basename(file), hint, maxKibibytes, env, isOptional }: YamlFile = {},
 ): T {
   const lines = new LineCounter();
-  const document = parseDocument(readNamedFile(file, { code: 'CONFIG', hint }), {
+  const document = parseDocument(readNamedFile(file, { code: 'CONFIG', hint, ...(maxKibibytes && { maxKibibytes }) }), {
     lineCounter: lines,
     prettyErrors: false,
   });
@@ -61,8 +63,8 @@ export function readYamlFile<T>(
 const MAX_ISSUES = 100;
 
 /** The content of a YAML file that `readYamlFile` has accepted, with its references as they are written. */
-export function readPlainYaml(file: string): unknown {
-  return toPlainData(parseDocument(readNamedFile(file, { code: 'CONFIG' })), basename(file));
+export function readPlainYaml(file: string, options: Pick<YamlFile, 'maxKibibytes'> = {}): unknown {
+  return toPlainData(parseDocument(readNamedFile(file, { code: 'CONFIG', ...options })), basename(file));
 }
 
 /** A configuration of 500 targets may share a few anchors; far more copies than this exhaust memory. */

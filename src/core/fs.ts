@@ -185,6 +185,9 @@ const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 /** A file is read at once, so that one is enough: a command reads hundreds of small ones. */
 const CHUNK = Buffer.allocUnsafe(64 * 1024);
 
+/** Options for a file that a folder of ours has: each command reads all of them. */
+export const REGULAR_FILE = { maxKibibytes: MAX_TEXT_KIBIBYTES } as const;
+
 /** The size that the system reports does not bound what can be read: a file may grow, and one of `/proc` has size 0. */
 function readBounded(file: string, maxKibibytes?: number): Buffer {
   const handle = openSync(file, maxKibibytes === undefined ? constants.O_RDONLY : WITHOUT_WAITING);

@@ -2,6 +2,7 @@ import type { GuardRead, Playbook } from '../act/define.ts';
 import type { Target } from '../config/config.ts';
 import { groupBy } from '../core/group-by.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
+import { tokenOperations } from '../services/describe-server.ts';
 import { policyPaths } from '../services/describe-token.ts';
 import { operations } from '../services/index.ts';
 import { parseService } from '../services/mesh.ts';
@@ -32,7 +33,10 @@ export function collectRights(target: Target, sources: readonly SourceDefinition
   if (target.writeToken === undefined) {
     return [{ target, token: 'token' as const, rights: mergeRights(target, [...reads, ...writes]), unknown }];
   }
-  const writing = mergeRights(target, writes);
+  // `doctor` asks each token of the real products what it is. In Vault, one without the policy `default` may not say.
+  const describes = target.flavor === 'hashicorp' && writes.some(({ operation }) => operation.kind === target.kind);
+  const asked = describes ? Object.values(tokenOperations).map((operation) => ({ by: 'doctor', operation })) : [];
+  const writing = mergeRights(target, [...writes, ...asked]);
   return [
     { target, token: 'token' as const, rights: mergeRights(target, reads), unknown },
     ...(writing.length === 0 ? [] : [{ target, token: 'writeToken' as const, rights: writing, unknown: [] }]),

@@ -1,7 +1,7 @@
 import { applyJobPlaybooks, type JobPlan, listPlaybookProblems, planJobPlaybooks } from '../act/job.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { trySyncLedger } from '../act/ledger-table.ts';
-import { syncPlans } from '../act/plan-store.ts';
+import { syncPlans } from '../act/plan-table.ts';
 import type { Acting } from '../act/remote.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';

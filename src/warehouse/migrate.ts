@@ -53,6 +53,7 @@ const COMBINED = [
 const DEFINITIONS = [
   'previous_run_at',
   'finding_states_at',
+  'known_drift',
   'workspace_assessments',
   'workspace_changes',
   'resource_nights',
@@ -60,6 +61,8 @@ const DEFINITIONS = [
   'workspace_use_at',
   'snapshot_protection_at',
   'management_policies',
+  'issues_management',
+  'is_live',
 ];
 
 /** A connection to a warehouse. */

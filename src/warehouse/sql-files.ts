@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
-import { readNamedFile } from '../core/fs.ts';
+import { REGULAR_FILE, readNamedFile } from '../core/fs.ts';
 import { findFile, PACKAGE_ROOT } from '../core/paths.ts';
 
 /** A part of a template: a text, or what gives one for the words after the name, such as `{{key n}}`. */
@@ -17,7 +17,7 @@ export function createSqlFiles(roots: readonly string[]) {
   const load = (name: string): string => {
     const path = find(name);
     if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
-    return readNamedFile(path, { code: 'DATA' });
+    return readNamedFile(path, { code: 'DATA', ...REGULAR_FILE });
   };
   const read = (name: string): string => {
     const text = cache.get(name) ?? load(name);

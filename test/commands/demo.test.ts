@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { chooseFirstPort, startDemoServices } from '../../src/cli/demo-services.ts';
@@ -40,6 +42,19 @@ test('what a killed command wrote of a change is removed, and a damaged state of
     exit: 4,
     stderr: expect.stringMatching(/sandbox\.ndjson is damaged\n {2}make the demo again with `tidemark demo`\n/u),
   });
+});
+
+test('a port of a demo that another program has is named', async () => {
+  const folder = await tempFolder();
+  const sandbox = await startDemoServices(folder, { start: new Date('2026-10-01T02:15:00Z'), workspaces: 5 });
+  const { hostname, port } = new URL(sandbox.urls.mesh);
+  await writeFile(join(folder, 'tidemark.yaml'), sandbox.config());
+  await sandbox.close();
+  const other = createServer((_, response) => response.end()).listen(Number(port), hostname);
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { stderr } = await cli(['api', 'platform.agents.list'], { cwd: folder });
+  expect(stderr).toContain(`port ${port} of the demo is in use, by another command of it or by another program`);
 });
 
 test('the services of a demo are not asked through the proxy of a company', async () => {

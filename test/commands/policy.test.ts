@@ -27,7 +27,12 @@ test('policy check names the line and field that is wrong, and so does a pull', 
     exit: 2,
     stderr: expect.stringContaining('error: other.yaml: vault: denied: no version is in >= 1.10.0, < 1.9.0'),
   });
-  await writeFile(join(folder, 'other.yaml'), 'products: { vault: { minimum: 1.9.0 } }');
+  await writeFile(join(folder, 'other.yaml'), 'products: { vault: { minimum: 1.10.0, recommended: 1.9.0 } }');
+  expect(await tidemark(['policy', 'check', 'other.yaml'])).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('error: other.yaml: vault: recommended: 1.9.0 is below the minimum 1.10.0'),
+  });
+  await writeFile(join(folder, 'other.yaml'), 'products: { vault: { minimum: 1.9.0, recommended: "1.9" } }');
   expect(await tidemark(['policy', 'check', 'other.yaml'])).toMatchObject({
     exit: 0,
     stdout: expect.stringContaining('can be compared after the next pull'),

@@ -1,4 +1,5 @@
 import { mkdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -288,6 +289,19 @@ describe('the status pages', () => {
     expect((await get('/metrics', 'POST')).status).toBe(405);
     const head = await get('/healthz', 'HEAD');
     expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  test('a name that leads to this machine is not answered: a page of another site has it', async () => {
+    const { port } = await serve(await configFor(), now);
+    const ask = (headers: Record<string, string>) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const take = (response: IncomingMessage) => resolve(response.resume().statusCode);
+        request({ host: '127.0.0.1', port, path: '/metrics', headers }, take).on('error', reject).end();
+      });
+    expect(await ask({ host: 'evil.example' })).toBe(421);
+    expect(await ask({ host: `localhost:${port}` })).toBe(200);
+    const everywhere = await serve(await configFor({ schedule: { listen: ':0' } }), now);
+    expect((await everywhere.get('/healthz')).status).toBe(200);
   });
 
   test('an address in use is an error of the configuration', async () => {

@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTargets } from '../../src/config/config.ts';
 import { loadGuide } from '../../src/tell/findings/guide.ts';
 import { readDigestData } from '../../src/tell/mail/digest-data.ts';
+import { selectSubjects } from '../../src/tell/reports/subjects.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, THRESHOLDS } from '../helpers/findings-warehouse.ts';
 import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 
@@ -59,6 +60,16 @@ test('the first findings of a report are found in little memory', async () => {
   expect(row).toMatchObject({ findings: FINDINGS, subjects: FINDINGS });
   expect(who.map(({ subject }) => subject)).toHaveLength(50);
   expect(who[1]).toMatchObject({ subject: 'workspace-of-a-large-estate-1', since: NIGHT });
+});
+
+test('the subjects that have a page are chosen in little memory', async () => {
+  const { database, files } = warehouse;
+  await database.run(`insert into workspaces_history by name
+    select target, subject_id as external_id, subject_name as workspace_name, first_seen as valid_from from findings`);
+  await limitMemory(45); // a window over all of them, with the rules of each, needs more than 50
+  const { pages } = await selectSubjects({ database, files, asOf: new Date(NIGHT) }, { limit: 50 });
+  expect(pages).toHaveLength(50);
+  expect(pages[0]).toMatchObject({ id: 'ws-0', name: 'workspace-of-a-large-estate-0', openFindings: 1, rules: 'own' });
 });
 
 test('a digest is composed in little memory', async () => {

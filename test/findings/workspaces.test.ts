@@ -116,6 +116,7 @@ describe('workspaces over several nights', () => {
     workspace('drifted-before', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: true }),
     workspace('drifts-again', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: true }),
     workspace('drift-unknown', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: null }),
+    workspace('contradicts', { current_rum_count: 3, current_run_applied_at: EARLIER, resources_drifted: 1 }),
     workspace('was-applied', { current_rum_count: 3, current_run_applied_at: night(1), drifted: true }),
     workspace('never-seen-applied', { current_rum_count: 3, workspace_created_at: CREATED, drifted: true }),
     workspace('is-empty', { current_rum_count: 0, current_run_applied_at: EARLIER, drifted: true }),
@@ -179,7 +180,7 @@ describe('workspaces over several nights', () => {
 
   test('stale-apply: the last apply that the history knows, where there are resources', async () => {
     const { found, unknown } = await warehouse.seen('stale-apply');
-    expect(found).toEqual(['drift-unknown', 'drifted-before', 'drifts-again', 'is-idle']);
+    expect(found).toEqual(['contradicts', 'drift-unknown', 'drifted-before', 'drifts-again', 'is-idle']);
     expect(unknown).toContain('never-seen-applied');
     expect([...found, ...unknown]).not.toContain('is-empty');
     expect([...found, ...unknown]).not.toContain('was-applied');
@@ -188,7 +189,7 @@ describe('workspaces over several nights', () => {
   test('idle-resources: stale, drifting, and not empty; drift that is not assessed has not ended', async () => {
     const { found, unknown } = await warehouse.seen('idle-resources');
     expect(found).toEqual(['is-idle']);
-    expect(unknown).toEqual(expect.arrayContaining(['drift-unknown', 'never-seen-applied']));
+    expect(unknown).toEqual(expect.arrayContaining(['contradicts', 'drift-unknown', 'never-seen-applied']));
     for (const id of ['drifted-before', 'drifts-again', 'was-applied', 'is-empty', 'grows'])
       expect(unknown).not.toContain(id);
     expect((await warehouse.findings('idle-resources'))[0]?.title).toBe(

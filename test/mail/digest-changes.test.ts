@@ -94,7 +94,7 @@ test('a target whose workspaces are left out for a night is neither fewer nor mo
 not assessed for drift: 1 (no change)
 workspaces failing checks: 1 (no change)
 agent pools without a live agent: 1 (no change)
-silent agents: 1 (no change)
+agents silent at their pull: 1 (no change)
 workspaces behind the newest version in use: 1 (no change)
 open findings: 5 (5 no longer watched)
 
@@ -106,7 +106,7 @@ workspaces drifting, 2026-11-18 to 2026-11-19: 1 to 1 over 2 days, 1 now
 not assessed for drift: 2 (1 assessed for the first time)
 workspaces failing checks: 2 (1 returned)
 agent pools without a live agent: 2 (1 assessed for the first time)
-silent agents: 2 (1 assessed for the first time)
+agents silent at their pull: 2 (1 assessed for the first time)
 workspaces behind the newest version in use: 2 (1 assessed for the first time)
 open findings: 12 (2 new, 5 returned)
 `);

@@ -157,7 +157,7 @@ describe('a digest', () => {
     ];
     await warehouse.pull(SECOND, { agent_pools: pools, agents, agent_pool_workspaces: [] });
     await warehouse.pull(THIRD, { agent_pools: 'failed', agents: 'failed' });
-    expect((await warehouse.digest(THIRD)).text).toContain('silent agents: 1 (no change)');
+    expect((await warehouse.digest(THIRD)).text).toContain('agents silent at their pull: 1 (no change)');
   });
 
   test('counts the certificates that the report counts: one far from its end is not among them', async () => {

@@ -14,7 +14,7 @@ type Plugins = Map<string, StoragePlugin>;
 /** Adds a plugin with a longer ID, which has one volume and one snapshot. */
 function addLongerPlugin(plugins: Plugins, id = LONG, volume = 'vol-of-longer'): StoragePlugin {
   const short = plugins.get(SHORT)!;
-  const external = { id: volume, capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
+  const external = { id: volume, capacityBytes: 1n, snapshotId: '', abnormal: true, status: 'degraded' };
   const snapshot = {
     id: 'snap-of-longer',
     sourceId: volume,
@@ -67,6 +67,13 @@ describe('plugins that nothing else names', () => {
     const plan = await place.plan();
     expect(plan.skipped.map(({ reason }) => reason)).toContain('the plugin that has vol-of-unknown is not known');
     expect(plan.actions.filter(({ guard }) => guard.inputs.external_id === 'vol-of-unknown')).toEqual([]);
+  });
+
+  test('a plan says which volumes their provider reports as abnormal', async () => {
+    const { actions } = await place.plan();
+    const doubted = actions.filter(({ summary }) => summary.endsWith('; its provider reports that it is abnormal'));
+    expect(doubted.map(({ guard }) => guard.inputs.external_id)).toEqual(['vol-of-longer']);
+    expect(actions.length).toBeGreaterThan(1);
   });
 
   test('a volume of a plugin that nothing else names is not adopted under the shorter ID', async () => {

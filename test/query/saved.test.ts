@@ -175,7 +175,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
       { current_run_status: 'errored', share_percent: 33.3 },
     ],
   },
-  'unassessed-workspaces': { rows: [{ workspace_name: 'old' }] },
+  'unassessed-workspaces': { rows: [{ workspace_name: 'old' }, { workspace_name: 'late' }] },
   'unknown-sources': { words: ['hours=100000'], rows: [{ source: 'agents', status: 'failed', complete_at: FIRST }] },
   'unprotected-volumes': { rows: [{ name: 'bare', last_snapshot_at: null }] },
   'unstable-findings': { words: ['times=2'], rows: [{ subject: 'blue', times_reopened: 2 }] },
@@ -218,6 +218,29 @@ test('each saved query answers its question, and runs with its defaults', async 
     const required = words.filter((word) => /^(?:version|workspace)=/u.test(word));
     if (required.length < words.length) await rows(name, required);
   }
+});
+
+test('an empty saved query is named', async () => {
+  const folder = await tempFolder();
+  await mkdir(join(folder, 'queries', 'saved'), { recursive: true });
+  for (const text of ['', '-- title: nothing yet\n', '\n;\n']) {
+    await writeFile(join(folder, 'queries', 'saved', 'own.sql'), text);
+    const problem = { code: 'DATA', message: 'queries/saved/own.sql has no query' };
+    expect(() => findSavedQuery(loadSavedQueries([folder]), 'own'), text).toThrow(expect.objectContaining(problem));
+  }
+});
+
+test('drift that is not assessed has not ended, and drift that its count contradicts is not assessed', async () => {
+  const { pull, database } = await createReportWarehouse();
+  await pull(FIRST, { workspaces: [workspace('blue', { drifted: true }), workspace('red', { drifted: true })] });
+  const contradicts = { drifted: false, resources_drifted: 1 };
+  await pull(SECOND, { workspaces: [workspace('blue', { drifted: null }), workspace('red', contradicts)] });
+  await pull(THIRD, { workspaces: [workspace('blue', { drifted: true }), workspace('red', contradicts)] });
+  const read = async (name: string) => readFile(join(PACKAGE_ROOT, 'queries', 'saved', `${name}.sql`), 'utf8');
+  expect(await database.rows(await read('drift-duration'), { since: FIRST })).toMatchObject([
+    { periods: 2, current_periods: 2, longest_days: 14 },
+  ]);
+  expect(await database.rows(await read('unassessed-workspaces'))).toMatchObject([{ workspace_name: 'red' }]);
 });
 
 test('drift goes on where its workspace is moved to another project, or its project gets another name', async () => {

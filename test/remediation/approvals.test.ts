@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -140,6 +140,16 @@ describe('with `approvers:`', () => {
     expect((await run('show', file)).stdout).toContain('approved by carol');
     expect((await run('apply', file)).exit).toBe(0);
     expect(await names(kept())).toEqual(['alice', 'bob', 'carol']);
+  });
+
+  test('a link to a plan stays a link, and what it leads to is approved', async () => {
+    const file = join(harness.place.folder, 'plan.json');
+    await copyFile(kept(), file);
+    const link = join(harness.place.folder, 'latest.json');
+    await symlink(file, link);
+    await approve(link, 'alice');
+    expect(await realpath(link)).toBe(await realpath(file));
+    expect(JSON.parse(await readFile(file, 'utf8')).approvals).toMatchObject([{ by: 'alice' }]);
   });
 
   test('approvals that are given at the same time, by ID and by a file, all count', async () => {

@@ -12,7 +12,7 @@ import {
 import type { ActionIntent } from '../../src/act/ledger.ts';
 import { syncLedger, trySyncLedger } from '../../src/act/ledger-table.ts';
 import { planDigest, readPlan, writePlan } from '../../src/act/plan-file.ts';
-import { syncPlans } from '../../src/act/plan-store.ts';
+import { syncPlans } from '../../src/act/plan-table.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { isReversible } from '../../src/act/registry.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -20,6 +20,7 @@ import { loadJob } from '../../src/config/job.ts';
 import { DAY_MS, frozenClock } from '../../src/core/clock.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
 import { quietContext } from '../helpers/context.ts';
+import { createSshKey } from '../helpers/ssh-keys.ts';
 import { applyHarness } from './apply-harness.ts';
 import { toLegacyText } from './test-plans.ts';
 
@@ -263,6 +264,24 @@ test('the table plans has a plan once, and then who approved it', async () => {
     subject_name: 'reap-dead-agents',
     what_to_do: `apply 3 actions: tidemark playbook show ${planned?.plan?.plan_id}`,
   });
+});
+
+test('the table plans names nobody whose approval does not count', async () => {
+  const { config, context } = await prepare([]);
+  const now = context.clock.now();
+  const [planned] = await runJob([{ name: 'reap-dead-agents', mode: 'plan' }]);
+  await approvePlan(planned!.file!, { config, by: 'mallory', now, irreversible: true });
+  const signing = {
+    ...config,
+    approvers: { approvals: 1, people: [{ name: 'alice', key: createSshKey().line, groups: [] }], rules: [] },
+  };
+  const options = { config, purpose: 'test', now, log: context.log };
+  await withWarehouse(options, (warehouse) => syncPlans(warehouse, signing, now));
+  const rows = await harness.place.rows(
+    `select approved_by, what_to_do from plans join deadlines_at('${now.toISOString()}') as ends on ends.subject_id = plan_id`,
+  );
+  const what_to_do = `approve and apply 3 actions: tidemark playbook show ${planned?.plan?.plan_id}`;
+  expect(rows).toEqual([{ approved_by: null, what_to_do }]);
 });
 
 test('a damaged ledger is logged, and does not fail the run', async () => {

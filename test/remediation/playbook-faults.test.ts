@@ -5,7 +5,7 @@ import { applyPlan } from '../../src/act/apply.ts';
 import type { ActionDefinition, Playbook } from '../../src/act/define.ts';
 import { createPlan } from '../../src/act/plan.ts';
 import { readPlan } from '../../src/act/plan-file.ts';
-import { askForPlan } from '../../src/act/playbook-fault.ts';
+import { ask, askForPlan } from '../../src/act/playbook-fault.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { DEFAULT_LIMITS } from '../../src/core/choices.ts';
@@ -73,6 +73,18 @@ test('a playbook that neither ends nor reads is a fault, and one that reads is w
   const waiting = askForPlan(slow, [], { query: () => new Promise((resolve) => (answer = resolve)) } as never, 10);
   setTimeout(() => answer([]), 50);
   expect(await waiting).toEqual([]);
+});
+
+test('a playbook that computes without an end is interrupted, and nested calls are not', async () => {
+  const compute = (): never => {
+    for (;;);
+  };
+  const fault = 'the playbook failed: it computes for 0.1 s without a pause';
+  expect(() => ask(compute, 100)).toThrow(fault);
+  const endless: Playbook = { ...own, plan: compute };
+  await expect(askForPlan(endless, [], {} as never, undefined, 100)).rejects.toThrow(fault);
+  expect(ask(() => [ask(() => 1), ask(() => 2)])).toEqual([1, 2]);
+  expect(() => ask(fail)).toThrow('the playbook failed: of a user');
 });
 
 type Edit = Partial<Record<'observe' | 'evaluate' | 'isConfirmed' | 'schema', unknown>>;

@@ -52,6 +52,23 @@ describe('the agent-health report', () => {
     expect([squares.length, squares.at(-1)]).toEqual([61, { kind: 'soft', value: 1, text: 'and 2 more' }]);
   });
 
+  it('does not know whether an agent works whose status is not documented, or whose last ping is to come', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
+      agent_pools: [pool('odd'), pool('down')],
+      agents: [
+        agent('draining', 'odd', 'draining', FIRST),
+        agent('untold', 'odd', null, FIRST),
+        agent('early', 'down', 'errored', '2026-12-01T00:00:00Z'),
+      ],
+      agent_pool_workspaces: [{ pool_id: 'apool-odd', workspace_id: 'ws-a', relation: 'attached' }],
+    });
+    const data = await warehouse.data('agent-health', FIRST, ['pools_down', 'stranded']);
+    expect(data.summary).toMatchObject({ pools_without_live_agents: 1, stranded_workspaces: 0, live_agents: 0 });
+    expect(data.summary).toMatchObject({ agents_unknown: 3 });
+    expect([pick(data.pools_down, 'pool_name'), data.stranded]).toEqual([['down'], []]);
+  });
+
   it('uses the threshold of the configuration', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, {

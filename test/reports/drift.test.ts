@@ -17,6 +17,25 @@ describe('the drift report', () => {
     expect(names(not_assessed)).toEqual(['c']);
   });
 
+  it('counts as unknown what does not drift and counts drifted resources, as its rule does', async () => {
+    const contradicts = (id: string) => workspace(id, { drifted: false, resources_drifted: 2 });
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [drifting('a'), contradicts('c')] });
+    await warehouse.pull(SECOND, { workspaces: [contradicts('a'), contradicts('c')] });
+    const data = await warehouse.data('drift', SECOND, ['not_assessed', 'drifting', 'resolved', 'by_project', 'trend']);
+    expect(data.summary).toMatchObject({ drifting: 1, drifted: 0, clean: 0, unknown: 2, resolved: 0 });
+    expect(data.not_assessed).toMatchObject([
+      { workspace_name: 'a', last_known: 'drifting' },
+      { workspace_name: 'c', last_known: 'never assessed' },
+    ]);
+    expect(data.drifting).toMatchObject([{ workspace_name: 'a', since: FIRST, note: 'not assessed now' }]);
+    expect(data).toMatchObject({ resolved: [], by_project: [{ drifting: 1, clean: 0, not_assessed: 2 }] });
+    expect(data.trend).toMatchObject([
+      { drifting: 1, not_assessed: 2, resolved: 0 },
+      { drifting: 1, not_assessed: 1 },
+    ]);
+  });
+
   it('asks the macros of this version where another one has written the warehouse', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a')] });

@@ -47,10 +47,11 @@ describe('the keys report', () => {
         key('also-all', { latest_version: 4, min_enabled_version: 1 }),
         key('three', { latest_version: 4, min_enabled_version: 2 }),
         key('all-three', { latest_version: 3 }),
+        key('untold', { latest_version: null }),
       ],
     });
     const { summary, too_many_versions } = await warehouse.data('keys', FIRST, ['too_many_versions']);
-    expect(summary).toMatchObject({ versions_enabled: 14, too_many_versions: 2 });
+    expect(summary).toMatchObject({ versions_enabled: 14, too_many_versions: 2, versions_unknown: 1 });
     expect(too_many_versions).toMatchObject([
       { name: 'all', versions_enabled: 4 },
       { name: 'also-all', versions_enabled: 4 },
@@ -79,6 +80,7 @@ describe('the keys report', () => {
       empty_providers: 1,
       roles: 5,
       management_roles: 3,
+      roles_unknown: 2,
     });
     expect(data.deletion_allowed).toMatchObject([{ name: 'held', held_by: ['full'], since: FIRST }]);
     expect(pick(data.undistributed)).toEqual(['loose', 'untold']);

@@ -73,6 +73,21 @@ describe('the storage report', () => {
     expect(data.summary).toMatchObject({ unprotected: 0, protection_unknown: 3, stale_snapshots: 0 });
   });
 
+  it('counts volumes of which the service does not report what decides', async () => {
+    const data = await pull({
+      volumes: [
+        volume('untold', { schedulable: null }),
+        volume('claimed', { current_readers: 1 }),
+        volume('may-have-ended'),
+        volume('runs'),
+      ],
+      external_volumes: [external('untold', { is_abnormal: null }), external('runs')],
+      volume_allocations: [claim('may-have-ended', 'a', null), claim('runs', 'b', null), claim('runs', 'c', 'running')],
+    });
+    expect(data.summary).toMatchObject({ unschedulable: 0, lost_claims: 0, not_reported: 3 });
+    expect(data.summary).toMatchObject({ abnormal: 0, abnormal_unknown: 1 });
+  });
+
   it('distinguishes volumes that cannot be scheduled from unhealthy ones', async () => {
     const data = await pull({
       volumes: [

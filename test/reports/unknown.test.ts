@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { renderReports } from '../../src/tell/reports/index.ts';
+import { createMailWarehouse } from '../helpers/mail-warehouse.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
 const NIGHT = '2026-11-01T02:15:00Z';
@@ -31,6 +32,33 @@ test('a first night on which every source fails is no clean estate: no report ha
   expect(overview.summary.headline).not.toMatch(/drifting|checks|agent/u);
   expect(await read('drift.txt')).toContain('Resolved: not known, never pulled.');
   expect(await read('drift.txt')).not.toContain('No drift was resolved');
+});
+
+test('what a rule does not know of a subject leaves its report unknown, and not ok', async () => {
+  const warehouse = await createMailWarehouse();
+  const agents = [{ agent_id: 'a', pool_id: 'p', status: 'draining', last_ping_at: NIGHT }];
+  const links = [{ pool_id: 'p', workspace_id: 'ws-a', relation: 'attached' }];
+  const stored = ['external_volumes', 'volume_snapshots', 'keys', 'kms_providers', 'key_distributions'];
+  const empty = [...stored, 'modules', 'providers', 'servers', 'registry_releases'];
+  await warehouse.pull(NIGHT, {
+    workspaces: [workspace('a', { workspace_iac_version: null })],
+    tf_versions: [{ version: '1.10.0', workspaces: 'b' }],
+    agent_pools: [{ pool_id: 'p', name: 'p', organization_scoped: false }],
+    agent_pool_workspaces: links,
+    agents,
+    mesh_roles: [{ name: 'odd', token_type: null, consul_policies: ['web'] }],
+    volumes: [{ volume_id: 'v', namespace: 'default', schedulable: null }],
+    ...Object.fromEntries(empty.map((table) => [table, []])),
+  });
+  await warehouse.evaluate(NIGHT);
+  const names = ['agent-health', 'keys', 'storage', 'version-sprawl'];
+  const options = { ...warehouse.options(NIGHT), names };
+  await renderReports(options);
+  const states = names.map(async (name) => {
+    const { state, finding_counts } = JSON.parse(await readFile(join(options.out, `${name}.json`), 'utf8'));
+    return [name, finding_counts?.[0]?.state, state];
+  });
+  expect(await Promise.all(states)).toEqual(names.map((name) => [name, 'ok', 'unknown']));
 });
 
 test('a night after a failed pull knows of no change, and says so of each table of changes', async () => {

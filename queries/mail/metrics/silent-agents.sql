@@ -1,6 +1,6 @@
 -- order: 35
 -- report: agent-health
--- label: silent agents
+-- label: agents silent at their pull
 -- sources: agents
 -- grain: one row; none where no agent is known
 -- parameters: $as_of; $since; $agent_silent_minutes

@@ -4,7 +4,7 @@
 -- empty: No pool is known.
 -- labels: pool_name=Pool; squares=Agents; who=Workspaces; last_ping_at=Last ping; organization_scoped=For the whole organization
 -- strips: squares=squares
--- legend: good=live: idle or busy; warn=live, but silent; bad=not live
+-- legend: good=live: idle or busy; warn=live, but silent; bad=not live; soft=not known
 -- details: who=names
 -- subjects: pool_name=agent pool:pool_id
 -- hidden: pool_id, names, agents, live, silent, attached, allowed, agents_listed
@@ -29,7 +29,8 @@ with
       target,
       pool_id,
       count(*) as agents,
-      count(*) filter (status in ('idle', 'busy')) as live,
+      count(*) filter (is_live(status)) as live,
+      count(*) filter (is_live(status) is not false) as may_be_live,
       count(*) filter (
         last_ping_at is null or last_ping_at < $as_of::timestamptz - to_seconds($agent_silent_minutes::double * 60)
       ) as silent,
@@ -37,7 +38,8 @@ with
       list(
         {
           'kind': case
-            when status not in ('idle', 'busy') or status is null then 'bad'
+            when is_live(status) is false then 'bad'
+            when is_live(status) is null then 'soft'
             when last_ping_at is null or last_ping_at < $as_of::timestamptz - to_seconds($agent_silent_minutes::double * 60) then 'warn'
             else 'good'
           end,
@@ -57,7 +59,7 @@ select
   || if(members.agents > 60, [{'kind': 'soft', 'value': 1, 'text': format('and {:,} more', members.agents - 60)}], []) as squares,
   case
     when coalesce(links.attached, 0) = 0 then null
-    when known.target is not null and coalesce(members.live, 0) = 0 then format('{} {}', links.attached, if(links.attached = 1, 'waits', 'wait'))
+    when known.target is not null and coalesce(members.may_be_live, 0) = 0 then format('{} {}', links.attached, if(links.attached = 1, 'waits', 'wait'))
     else format('{} attached', links.attached)
   end as who,
   links.names,

@@ -21,7 +21,7 @@ with
       on assessed.target = pools.target
     left join agents_at($as_of) as agents using (target, pool_id)
     group by all
-    having count(*) filter (agents.status in ('idle', 'busy')) = 0
+    having count(agents.agent_id) filter (is_live(agents.status) is not false) = 0
   ),
   last_live as (
     select target, pool_id, max(valid_to) as until

@@ -2,6 +2,7 @@
 -- title: Agent health
 -- order: 5
 -- rules: pool-without-live-agents, dead-agent, silent-agent, empty-agent-pool, unscoped-agent-pool
+-- unknown: agents_unknown
 -- sources: agent_pools, agents
 -- about: Agent pools, their agents, and the workspaces that wait for a pool without a live agent. An agent is live if it is idle or busy, and silent if it has not sent a ping within the allowed minutes before the time of this report.
 with
@@ -16,13 +17,13 @@ with
     select target
     from assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of)
   ),
-  -- live and agents: null where the agents of the target are not known
+  -- live and agents: null where the agents of the target are not known. An agent of an unknown status may be live
   pools as (
     select
       pools.target,
       pools.pool_id,
       if(assessed.target is null, null, count(agents.agent_id)) as agents,
-      if(assessed.target is null, null, count(agents.agent_id) filter (agents.status in ('idle', 'busy'))) as live,
+      if(assessed.target is null, null, count(agents.agent_id) filter (is_live(agents.status) is not false)) as live,
     from agent_pools_at($as_of) as pools
     left join assessed on assessed.target = pools.target
     left join agents_at($as_of) as agents on agents.target = pools.target and agents.pool_id = pools.pool_id
@@ -32,7 +33,7 @@ with
     select
       pools.target,
       pools.pool_id,
-      count(agents.agent_id) filter (agents.status in ('idle', 'busy')) as live,
+      count(agents.agent_id) filter (is_live(agents.status) is not false) as live,
     from agent_pools_before($as_of) as pools
     left join agents_before($as_of) as agents using (target, pool_id)
     group by pools.target, pools.pool_id
@@ -46,7 +47,8 @@ with
       count(*) filter (
         last_ping_at is null or last_ping_at < state.as_of - to_seconds($agent_silent_minutes::double * 60)
       ) as silent_when_pulled,
-      count(*) filter (agents.status in ('idle', 'busy')) as live_agents,
+      count(*) filter (is_live(agents.status)) as live_agents,
+      count(*) filter (is_live(agents.status) is null or last_ping_at >= $as_of::timestamptz + interval 1 day) as agents_unknown,
       count(*) filter (name is null) as unnamed_agents,
     from agents_at($as_of) as agents
     left join source_state_at($as_of) as state on state.target = agents.target and state.source = 'agents'
@@ -89,6 +91,7 @@ with
       agent_counts.silent_agents,
       agent_counts.silent_when_pulled,
       agent_counts.live_agents,
+      agent_counts.agents_unknown,
       agent_counts.unnamed_agents,
       if(is_known, pool_counts.empty_pools, null) as empty_pools,
       if(is_known, attached.stranded_workspaces, null) as stranded_workspaces,

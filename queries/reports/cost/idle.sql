@@ -11,7 +11,7 @@ with
     select
       now.*,
       applied_at,
-      if(drifted is false, null, drifts_since) as drifts_since,
+      if(not known_drift(drifted, resources_drifted), null, drifts_since) as drifts_since,
       list_filter(
         [
           if(current_rum_count = 0, 'no resources', null),
@@ -21,7 +21,7 @@ with
             null
           ),
           if(
-            drifted is not false and drifts_since <= $as_of::timestamptz - to_seconds($idle_drift_days * 86400),
+            known_drift(drifted, resources_drifted) is not false and drifts_since <= $as_of::timestamptz - to_seconds($idle_drift_days * 86400),
             format('drifting for {} days', floor($idle_drift_days)::bigint),
             null
           )

@@ -11,8 +11,8 @@ select
   now.project_name,
   count(*) as workspaces,
   count(*) filter (changes.is_drifting) as drifting,
-  count(*) filter (not now.drifted) as clean,
-  count(*) filter (now.drifted is null) as not_assessed,
+  count(*) filter (not known_drift(now.drifted, now.resources_drifted)) as clean,
+  count(*) filter (known_drift(now.drifted, now.resources_drifted) is null) as not_assessed,
   list_filter(
     [
       {'kind': 'bad', 'value': drifting, 'text': drifting || ' drifting'},

@@ -27,7 +27,7 @@ select
   episodes.times_before,
   now.current_run_status,
   case
-    when now.drifted is null then 'not assessed now'
+    when known_drift(now.drifted, now.resources_drifted) is null then 'not assessed now'
     when now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed')
       then 'last run ' || now.current_run_status || ': the assessment may be outdated'
   end as note,

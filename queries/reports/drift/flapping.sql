@@ -11,16 +11,16 @@ with
     select
       target,
       external_id,
-      drifted,
+      assessed_drift,
       valid_from,
-      lag(drifted) over (partition by target, external_id order by valid_from) as previous,
-    from workspaces_history
-    where drifted is not null and valid_from <= $as_of::timestamptz
+      lag(assessed_drift) over (partition by target, external_id order by valid_from) as previous,
+    from workspace_assessments
+    where assessed_drift is not null and valid_from <= $as_of::timestamptz
   ),
   episodes as (
     select target, external_id, count(*) as times_in_30_days, max(valid_from) as last_began_at
     from assessed
-    where drifted and previous is distinct from true and valid_from > $as_of::timestamptz - interval 30 days
+    where assessed_drift and previous is distinct from true and valid_from > $as_of::timestamptz - interval 30 days
     group by target, external_id
     having count(*) >= 3
   )
@@ -30,7 +30,7 @@ select
   now.project_name,
   episodes.times_in_30_days,
   episodes.last_began_at,
-  case when now.drifted then 'yes' when not now.drifted then 'no' else 'not assessed' end as drifts_now,
+  case known_drift(now.drifted, now.resources_drifted) when true then 'yes' when false then 'no' else 'not assessed' end as drifts_now,
   now.external_id,
 from episodes
 join workspaces_at($as_of) as now on now.target = episodes.target and now.external_id = episodes.external_id

@@ -13,7 +13,7 @@ select
   changes.drift_change as change,
   case
     when not changes.was_present then 'absent'
-    when before.drifted is null then 'not assessed'
+    when known_drift(before.drifted, before.resources_drifted) is null then 'not assessed'
     else 'clean'
   end as was,
   now.current_run_status,

@@ -1,6 +1,6 @@
 -- grain: one row per workspace whose drift is not assessed
 -- title: Not assessed
--- about: It is unknown whether these drift. "Last known" is the last assessment that a pull reported.
+-- about: It is unknown whether these drift: not assessed, or not drifting while resources are counted as drifted. "Last known" is the last assessment that a pull reported.
 -- empty: Every workspace is assessed.
 -- labels: workspace_name=Workspace; project_name=Project; last_known=Last known; known_until=Until; current_run_status=Last run
 -- subjects: workspace_name=workspace:external_id; project_name=project
@@ -10,10 +10,10 @@ with
     select
       target,
       external_id,
-      arg_max(drifted, valid_from) as drifted,
+      arg_max(assessed_drift, valid_from) as drifted,
       max(valid_to) as assessed_until,
-    from workspaces_history
-    where drifted is not null and valid_from <= $as_of::timestamptz
+    from workspace_assessments
+    where assessed_drift is not null and valid_from <= $as_of::timestamptz
     group by target, external_id
   )
 select
@@ -26,5 +26,5 @@ select
   now.external_id,
 from workspaces_at($as_of) as now
 left join last_assessed on last_assessed.target = now.target and last_assessed.external_id = now.external_id
-where now.drifted is null
+where known_drift(now.drifted, now.resources_drifted) is null
 order by (last_assessed.drifted is true) desc, now.workspace_name, now.target, now.external_id;

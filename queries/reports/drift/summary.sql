@@ -15,10 +15,10 @@ with
   compared as (
     select
       changes.*,
-      now.drifted,
+      known_drift(now.drifted, now.resources_drifted) as drifted,
       now.resources_drifted,
       coalesce(now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed'), false) as stale_assessment,
-      before.drifted as drifted_then,
+      known_drift(before.drifted, before.resources_drifted) as drifted_then,
     from workspace_changes($as_of, null) as changes
     left join workspaces_at($as_of) as now using (target, external_id)
     left join workspaces_before($as_of) as before using (target, external_id)

@@ -31,9 +31,9 @@ with
     window following as (partition by target, external_id order by valid_from)
   ),
   changes as (
-    select valid_from as changed_at, 1 as sign, is_drifting, drifted, resources_drifted from versions
+    select valid_from as changed_at, 1 as sign, is_drifting, assessed_drift, resources_drifted from versions
     union all
-    select valid_to, -1, is_drifting, drifted, resources_drifted from versions where valid_to <= $as_of::timestamptz
+    select valid_to, -1, is_drifting, assessed_drift, resources_drifted from versions where valid_to <= $as_of::timestamptz
   ),
   totals as (
     select
@@ -41,8 +41,8 @@ with
       sum(sum(sign)) over (order by changed_at) as workspaces,
       sum(coalesce(sum(sign) filter (is_drifting is not null), 0)) over (order by changed_at) as known,
       sum(coalesce(sum(sign) filter (is_drifting), 0)) over (order by changed_at) as drifting,
-      sum(coalesce(sum(sign) filter (drifted), 0)) over (order by changed_at) as drifted,
-      sum(coalesce(sum(sign) filter (drifted is null), 0)) over (order by changed_at) as not_assessed,
+      sum(coalesce(sum(sign) filter (assessed_drift), 0)) over (order by changed_at) as drifted,
+      sum(coalesce(sum(sign) filter (assessed_drift is null), 0)) over (order by changed_at) as not_assessed,
       sum(coalesce(sum(sign * resources_drifted), 0)) over (order by changed_at) as resources_drifted,
     from changes
     group by changed_at

@@ -30,7 +30,7 @@ select
 from mesh_roles_at($as_of) as roles
 left join unchanged on unchanged.target = roles.target and unchanged.name = roles.name and unchanged.mount is not distinct from roles.mount
 order by
-  coalesce(lower(roles.token_type) = 'management' or len(management_policies(roles.consul_policies)) > 0, false) desc,
+  coalesce(issues_management(roles), false) desc,
   roles.name,
   roles.mount,
   roles.target;

@@ -2,7 +2,7 @@
 -- title: Keys
 -- order: 7
 -- rules: key-rotation-overdue, old-key-version-enabled, retired-key, management-role, empty-kms-provider
--- unknown: age_unknown, unknown_parts
+-- unknown: age_unknown, versions_unknown, roles_unknown, unknown_parts
 -- sources: key_distributions, keys, kms_providers, mesh_roles
 -- about: Keys by their age since rotation and their enabled versions, the providers they are in, and roles that issue management tokens.
 with
@@ -31,6 +31,7 @@ with
       count(*) as keys,
       count(*) filter (rotated_at < $as_of::timestamptz - to_seconds($key_rotation_days::double * 86400)) as overdue,
       count(*) filter (rotated_at is null) as age_unknown,
+      count(*) filter (versions_enabled is null) as versions_unknown,
       coalesce(sum(versions_enabled), 0) as versions_enabled,
       count(*) filter (versions_enabled > $key_versions_kept::bigint) as too_many_versions,
       count(*) filter (
@@ -63,8 +64,8 @@ with
       count(*) filter (deletion_allowed) as deletion_allowed,
       (
         select count(*)
-        from mesh_roles_before($as_of)
-        where lower(token_type) = 'management' or len(management_policies(consul_policies)) > 0
+        from mesh_roles_before($as_of) as roles
+        where issues_management(roles)
       ) as management_roles,
     from before
   ),
@@ -88,10 +89,9 @@ with
   role_counts as (
     select
       count(*) as roles,
-      count(*) filter (
-        lower(token_type) = 'management' or len(management_policies(consul_policies)) > 0
-      ) as management_roles,
-    from mesh_roles_at($as_of)
+      count(*) filter (issues_management(roles)) as management_roles,
+      count(*) filter (issues_management(roles) is null) as roles_unknown,
+    from mesh_roles_at($as_of) as roles
   ),
   counted as (
     select

@@ -2,7 +2,7 @@
 -- title: Storage
 -- order: 6
 -- rules: volume-unschedulable, lost-volume-claim, missing-external-volume, orphaned-external-volume, unprotected-volume, stale-snapshot, abnormal-external-volume
--- unknown: protection_unknown, unknown_parts
+-- unknown: protection_unknown, not_reported, abnormal_unknown, unknown_parts
 -- sources: external_volumes, volume_snapshots, volumes
 -- about: Volumes of the scheduler compared with their storage providers: volumes that cannot be scheduled, are claimed only by finished allocations, are missing, orphaned or unprotected, and stale snapshots. What could not be listed is unknown and not counted.
 with
@@ -33,7 +33,8 @@ with
       target,
       namespace,
       volume_id,
-      bool_and(coalesce(client_status in ('complete', 'failed', 'lost'), false)) as ended,
+      bool_and(client_status is null or client_status in ('complete', 'failed', 'lost')) as may_have_ended,
+      bool_or(client_status is null) as has_unreported,
     from volume_allocations_at($as_of)
     group by target, namespace, volume_id
   ),
@@ -42,7 +43,13 @@ with
       volumes.schedulable,
       volumes.controllers_healthy < volumes.controllers_expected
       or volumes.nodes_healthy < volumes.nodes_expected as unhealthy,
-      coalesce(claims.ended, false) as lost_claim,
+      coalesce(claims.may_have_ended and not claims.has_unreported, false) as lost_claim,
+      volumes.schedulable is null
+      or if(
+        claims.volume_id is null,
+        volumes.current_readers > 0 or volumes.current_writers > 0,
+        claims.may_have_ended and claims.has_unreported
+      ) as is_unreported,
       coalesce(volume_list.supported, false)
       and volumes.external_id is not null
       and volumes.target in (
@@ -90,6 +97,7 @@ with
       count(*) as volumes,
       count(*) filter (not schedulable and is_known) as unschedulable,
       count(*) filter (unhealthy and is_known) as unhealthy,
+      count(*) filter (is_unreported and is_known) as not_reported,
       count(*) filter (lost_claim and is_known) as lost_claims,
       count(*) filter (can_miss and not is_held and unclaimed and is_known) as missing,
       count(*) filter (
@@ -105,6 +113,7 @@ with
       count(*) as external_volumes,
       if(count(*) = 0, 0, sum(held.capacity_bytes)) as capacity_bytes,
       count(*) filter (held.is_abnormal and held.is_known) as abnormal,
+      count(*) filter (held.is_abnormal is null and held.is_known) as abnormal_unknown,
       count(*) filter (is_orphaned) as orphaned,
       if(orphaned = 0, 0, sum(held.capacity_bytes) filter (is_orphaned)) as orphaned_bytes,
     from (

@@ -2,6 +2,7 @@
 -- title: Version sprawl
 -- order: 4
 -- rules: below-minimum-version, below-minimum-provider, below-minimum-module, below-minimum-product, end-of-life-version, product-end-of-life, withdrawn-provider-version, deprecated-module, outdated-version, provider-sprawl, module-sprawl
+-- unknown: not_comparable
 -- sources: lifecycle, modules, providers, registry_releases, servers, tf_versions, workspaces
 -- about: Versions in use, in semantic order, with what the policy and the facts about their support say. A version counts once, however many targets use it. Prereleases are never the newest.
 with

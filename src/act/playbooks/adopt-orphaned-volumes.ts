@@ -101,8 +101,12 @@ export const adoptOrphanedVolumes = definePlaybook({
   description: 'register volumes that exist in the storage provider and are not registered',
   table: 'external_volumes',
   actions: [register],
-  detail: z.object({ plugin_id: z.string().nullable(), external_id: z.string() }),
-  plan: async ({ detail: { plugin_id, external_id } }, ctx) => {
+  detail: z.object({
+    plugin_id: z.string().nullable(),
+    external_id: z.string(),
+    is_abnormal: z.boolean().nullish(),
+  }),
+  plan: async ({ detail: { plugin_id, external_id, is_abnormal } }, ctx) => {
     if (plugin_id === null) return skip(`the plugin that has ${external_id} is not known`);
     // A volume cannot be registered in `*`: the default namespace is used then.
     const { namespace: own = '*' } = ctx.target;
@@ -114,7 +118,9 @@ export const adoptOrphanedVolumes = definePlaybook({
       const volume = responseBody(await ctx.read(scheduler.volumes.read, args));
       const reported = capabilities.safeParse(listAt(volume, 'RequestedCapabilities'));
       if (!reported.success) continue;
-      const summary = `register ${external_id} of plugin ${plugin_id} as volume ${new_id} in namespace ${namespace}`;
+      // It may not be usable: whoever approves decides.
+      const doubt = is_abnormal ? '; its provider reports that it is abnormal' : '';
+      const summary = `register ${external_id} of plugin ${plugin_id} as volume ${new_id} in namespace ${namespace}${doubt}`;
       const ids = { plugin_id, plugin_match: choosePluginMatch(ctx.target), external_id, volume_id: new_id };
       return [{ action: register, inputs: { ...ids, namespace, capabilities: reported.data }, summary }];
     }

@@ -69,6 +69,8 @@ const PARAMETER_LINE = /^--\s*param:\s*(.*\S)\s*$/gmu;
 const PARAMETER = /^(?<name>\w+) (?<type>\w+)(?: = (?<defaultSql>.+?))?(?: - (?<description>(?:(?! - ).)+))?$/u;
 
 function parseSavedQuery(name: string, sql: string) {
+  if (sql.replaceAll(/--.*$|[\s;]/gmu, '') === '')
+    throw new TidemarkError('DATA', `queries/saved/${name}.sql has no query`);
   const { title = name, description = '' } = parseHeader(sql);
   const [header = ''] = HEADER.exec(sql) ?? [];
   const parameters = [...header.matchAll(PARAMETER_LINE)].map(([, text = '']) => parseParameter(name, text));

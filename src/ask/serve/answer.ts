@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import { linkSignals } from '../../core/abort.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { stripControls } from '../../core/log.ts';
 import { sendTables } from './catalogue.ts';
 import { sendAsset, sendReportFile, sendReportIndex } from './files.ts';
 import { sendHome } from './home.ts';
@@ -98,8 +99,9 @@ async function sendError(exchange: Exchange, error: unknown): Promise<void> {
     response.destroy();
     return;
   }
-  const message = status === 500 ? 'internal error' : errorMessage(error);
-  const hint = error instanceof TidemarkError ? (error.hint ?? '') : '';
+  // They may quote the address or what a service answered.
+  const message = stripControls(status === 500 ? 'internal error' : errorMessage(error));
+  const hint = stripControls(error instanceof TidemarkError ? (error.hint ?? '') : '');
   if (status === 503) response.setHeader('retry-after', '5');
   if (request.headers.accept?.includes('text/html')) {
     try {

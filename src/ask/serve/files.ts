@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, lstat, open, readFile, realpath } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { REGULAR_FILE, readNamedFile } from '../../core/fs.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
 import { readTemplate } from '../../tell/reports/templates.ts';
@@ -25,7 +26,7 @@ export async function loadAssets(roots: readonly string[]): Promise<Site['assets
   for (const name of ['style.css', 'tables.js']) assets.set(name, Buffer.from(readTemplate(roots, name)));
   for (const extension of ['.css', '.js']) {
     for (const [name, path] of discoverFiles(roots, 'reports/serve', extension)) {
-      assets.set(`${name}${extension}`, await readFile(path));
+      assets.set(`${name}${extension}`, Buffer.from(readNamedFile(path, { code: 'DATA', ...REGULAR_FILE })));
     }
   }
   return assets.set('editor.js', await readFile(EDITOR_FILE));

@@ -38,7 +38,7 @@ export function toAddress({ url }: IncomingMessage): string {
 }
 
 /** A name that an attacker's DNS may point here is refused; an address cannot be rebound. */
-function isKnownHost(header: string, hosts: readonly string[]): boolean {
+export function isKnownHost(header: string, hosts: readonly string[]): boolean {
   const name = header.toLowerCase().replace(/:\d+$/u, '');
   const address = name.startsWith('[') ? name.slice(1, -1) : name;
   return isIP(address) !== 0 || name === 'localhost' || hosts.includes(name);

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isKnownHost } from '../../ask/serve/security.ts';
 import type { Config } from '../../config/config.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { isLoopback } from '../../core/loopback.ts';
 import { isPresent } from '../../core/paths.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
@@ -74,7 +76,12 @@ async function openServer({ config, context: { log } }: DaemonOptions, scheduler
     ['/healthz', { type: 'application/json', render: async () => formatHealth(scheduler) }],
     ['/metrics', { type: 'text/plain; version=0.0.4; charset=utf-8', render: renderMetrics }],
   ]);
-  const server = createServer(LIMITS, (request, response) => void answer(request, response, pages, log));
+  // A page of another site must not read what this machine alone may: its name may lead here.
+  const isForeign = (header: string | undefined) => isLoopback(host) && !isKnownHost(header ?? host, []);
+  const server = createServer(LIMITS, (request, response) => {
+    if (isForeign(request.headers.host)) response.writeHead(421).end('this server does not have that name\n');
+    else void answer(request, response, pages, log);
+  });
   server.maxConnections = MAX_CONNECTIONS;
   server.listen(port, host);
   await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {

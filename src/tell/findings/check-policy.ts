@@ -68,7 +68,7 @@ export async function comparePolicies(options: PolicyCheckOptions) {
   };
 }
 
-/** The ranges that no version is in, each as a line. @param name that of the file in the lines */
+/** What contradicts itself, each as a line. @param name that of the file in the lines */
 export async function findImpossible(
   files: SqlFiles,
   policy: readonly PolicyRow[],
@@ -79,6 +79,6 @@ export async function findImpossible(
     await database.script(files.render('warehouse/semver_key', { scope: '' }));
     await database.script(renderPolicy(files, policy));
     const rows = await database.rows(files.read('policy/impossible'));
-    return rows.map((range) => `${name}: ${range.name}: denied: no version is in ${range.versions}`);
+    return rows.map((row) => `${name}: ${row.name}: ${row.problem}`);
   });
 }

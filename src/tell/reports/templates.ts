@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import Handlebars from 'handlebars';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
-import { readNamedFile } from '../../core/fs.ts';
+import { REGULAR_FILE, readNamedFile } from '../../core/fs.ts';
 import { discoverFiles, findFile } from '../../core/paths.ts';
 import { registerHelpers, type TemplateFormat } from './helpers.ts';
 
@@ -66,5 +66,5 @@ function assertTrusted(handlebars: typeof Handlebars, files: readonly (readonly 
 export function readTemplate(roots: readonly string[], name: string): string {
   const path = findFile(roots, `reports/${name}`);
   if (!path) throw new TidemarkError('DATA', `reports/${name} does not exist`);
-  return readNamedFile(path, { code: 'DATA' });
+  return readNamedFile(path, { code: 'DATA', ...REGULAR_FILE });
 }

@@ -297,13 +297,15 @@ describe('rollups', () => {
     await project.night(
       '2026-10-01T02:15:00Z',
       pull('2026-10-01T02:15:00Z', 'complete'),
-      `insert into workspaces_history by name select 'acme' as target, 'ws-' || n as external_id, 'web' as project_name, n = 1 as drifted,
+      `insert into workspaces_history by name select 'acme' as target, 'ws-' || n as external_id, 'web' as project_name, n = 1 as drifted, 1 as resources_drifted,
        timestamptz '2026-10-01T02:15:00Z' as valid_from from range(3) as t(n)`,
     );
     await project.night('2026-10-02T02:15:00Z', pull('2026-10-02T02:15:00Z', 'failed'));
     await project.publish();
     const sql = `select night, project, value from rollup_nights where measure = 'workspaces_drifted'`;
     expect(await project.inLake(sql)).toEqual([{ night: '2026-10-01', project: 'web', value: 1 }]);
+    const unknown = `select value from rollup_nights where measure = 'workspaces_drift_unknown'`;
+    expect(await project.inLake(unknown)).toEqual([{ value: 2 }]); // two do not drift, and count a drifted resource
     await project.night('2026-10-03T02:15:00Z', pull('2026-10-03T02:15:00Z', 'complete'));
     await project.publish();
     expect(await project.inLake(`${sql} order by night`)).toEqual([

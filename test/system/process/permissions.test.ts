@@ -122,13 +122,15 @@ describe.each([
     await use(text);
     await harness.plan(['--max-percent', '100']);
     await harness.approve();
-    for (const { right } of splitRights(kind, text)) {
+    for (const { right } of splitRights(kind, text).filter(({ neededBy }) => neededBy !== 'doctor')) {
       await use(text.replace(right, NO_RIGHT[kind]));
       await harness.apply([], 1);
       await replaceLedger(harness, '');
     }
     await use(text);
     await harness.apply([], 0);
+    // A token without the policy `default` may not say what it is unless a policy of its own lets it.
+    expect(text.includes('path "auth/token/lookup-self"')).toBe(kind === 'secrets');
   });
 });
 

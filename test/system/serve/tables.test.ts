@@ -123,11 +123,15 @@ describe('the rows of a table', () => {
     ['statuz=failed', 'did you mean status?'],
     ['status__is=failed', 'unknown operator is'],
     ['_sort=statuz', 'unknown column statuz'],
+    ['target__exact=%00x', 'one statement'],
+    ['rows__gte=%1bmany', 'Could not convert string'],
+    ['%1bstatuz%E2%80%AE__exact=x', 'unknown column statuz'],
     ['_page=0', '_page=0 is not a page'],
     ['rows__gte=many', 'Could not convert string'],
   ])('are refused, and not shown unfiltered, where the address is wrong: %s', async (filter, message) => {
     const { status, body } = await server.get(`${MANY}&${filter}`);
     expect([status, body]).toEqual([400, expect.stringContaining(message)]);
+    for (const control of ['\u0000', '\u001b', '\u202e']) expect(body).not.toContain(control);
   });
 
   test('are filtered by values that they have in common, and by the form, without a script', async () => {
