@@ -134,6 +134,25 @@ test('Vault is asked for its health outside of the namespace, where alone it tel
   expect(await askVersion(client, mask)).toEqual({ product: 'vault', version: '1.19.5+ent', note: null });
 });
 
+test.each([
+  ['sealed', 'sealedcode', 503],
+  ['not initialized', 'uninitcode', 501],
+  ['a standby', 'standbyok', 429],
+  ['a performance standby', 'perfstandbyok', 473],
+  ['a DR secondary', 'drsecondarycode', 472],
+  ['a standby that does not reach the active node', 'haunhealthycode', 474],
+  ['removed from its cluster', 'removedcode', 530],
+])('Vault that is %s tells its version as well', async (_, parameter, status) => {
+  const server = await startServer(({ url = '' }, response) => {
+    const code = new URL(url, 'http://vault').searchParams.get(parameter);
+    const answered = code === null ? status : code === 'true' ? 200 : Number(code);
+    response.writeHead(answered).end(JSON.stringify({ ...HEALTH, version: '1.19.5', enterprise: true }));
+  });
+  onTestFinished(server.close);
+  const { client } = createTestClient(createTarget('secrets', server.origin, { flavor: 'hashicorp' }));
+  expect(await askVersion(client, mask)).toEqual({ product: 'vault', version: '1.19.5+ent', note: null });
+});
+
 test.each<[string, TargetKind, Answer, readonly unknown[]]>([
   [
     'a body',
