@@ -161,6 +161,25 @@ describe('a service that answers only a part of the API', () => {
     expect(await place.rows('select count(*)::int as n from workspaces')).toEqual([{ n: 30 }]);
   });
 
+  test('that has no projects, as Terraform Enterprise before v202302, and refuses to include them, still tells the state of runs', async () => {
+    const place = await testProject({
+      workspaces: 30,
+      explorer: false,
+      faultHook: ({ path, query }, service) =>
+        path.endsWith('/workspaces') && query.get('include')?.includes('project')
+          ? service.error(400, 'Invalid include parameter')
+          : undefined,
+    });
+    const { pulls } = (await place.pull(WORDS)).json<RunResult>();
+    expect(pulls).toMatchObject([{ status: 'complete' }, { status: 'complete' }]);
+    const unknown = await unknownColumns(place);
+    expect(unknown).toHaveProperty('project_name');
+    expect(unknown).not.toHaveProperty('current_run_status');
+    expect(await place.rows('select count(current_run_status)::int > 0 as told from workspaces')).toEqual([
+      { told: true },
+    ]);
+  });
+
   test('that has no repositories, no runs and no versions leaves their columns unknown, never empty', async () => {
     const faultHook = answerList(({ data, ...document }) => ({
       ...document,
