@@ -39,7 +39,7 @@ select
   plugin_id,
   external_id,
   case when by_prefix and plugin_id is not null and (unlisted_longer > 0 or times > 1) then true end as is_ambiguous,
-  (item ->> 'CapacityBytes')::bigint as capacity_bytes,
+  nullif((item ->> 'CapacityBytes')::bigint, 0) as capacity_bytes, -- 0: the driver does not know it (CSI specification)
   item ->> 'SnapshotID' as snapshot_id,
   list_filter((item -> 'PublishedExternalNodeIDs')::varchar[], lambda id: id <> '') as published_node_ids, -- an empty ID is no node
   (item ->> 'IsAbnormal')::boolean as is_abnormal,

@@ -33,7 +33,7 @@ select distinct on (coalesce(own_id, queried_id), item ->> 'ID')
   item ->> 'ID' as snapshot_id,
   case when by_prefix and own_id is null and unlisted_longer > 0 then true end as is_ambiguous,
   coalesce(nullif(item ->> 'ExternalSourceVolumeID', ''), item ->> 'SourceVolumeID') as external_source_volume_id,
-  (item ->> 'SizeBytes')::bigint as size_bytes,
+  nullif((item ->> 'SizeBytes')::bigint, 0) as size_bytes, -- 0: the driver does not know it (CSI specification)
   case
     when created <= 0 then null
     when created >= 100000000000000000 then make_timestamptz((created // 1000)::bigint)
