@@ -167,6 +167,8 @@ function explain(
     return { hint: 'the operation needs no permission: the token is not valid, or a proxy refuses the request' };
   if (failure === 'forbidden')
     return { hint: `${lack}${kind === 'secrets' ? ', or is not valid' : ''}`, lacks: { permission } };
+  if (kind === 'secrets' && /DR secondary/iu.test(message))
+    return { hint: 'a secondary of disaster recovery answers nothing: set `url` of this target to its primary' };
   if (/ACL support disabled/iu.test(message)) return { hint: 'ACLs are disabled at this service' };
   if (failure === 'not-found' && status === 404 && !path.includes('{'))
     return { hint: 'check `url` of this target: it does not have this path' };

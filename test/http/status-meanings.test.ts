@@ -56,6 +56,15 @@ describe('what a status means, and whether a read is repeated', () => {
     ['secrets', secrets.keys.read, 400, '{"errors":["bad"]}', 1, 'invalid', ''],
     [
       'secrets',
+      secrets.keys.list,
+      400,
+      '{"errors":["path disabled in replication DR secondary mode"]}',
+      1,
+      'invalid',
+      'set `url` of this target to its primary',
+    ],
+    [
+      'secrets',
       secrets.keys.read,
       403,
       '{"errors":["1 error occurred:\\n\\t* permission denied\\n\\n"]}',
