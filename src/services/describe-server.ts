@@ -218,7 +218,7 @@ function readPing({ headers }: ServiceResponse) {
 function readVaultHealth(response: ServiceResponse) {
   const body = response.json();
   const enterprise = valueAt(body, 'enterprise');
-  const version = textAt(body, 'version');
+  const version = plainText(body, 'version');
   if (version === null) return { product: null, version };
   const isVault = enterprise !== undefined || /^v?[01]\./u.test(version);
   return { product: isVault ? 'vault' : 'openbao', version: withEdition(version, enterprise === true) };
@@ -227,18 +227,21 @@ function readVaultHealth(response: ServiceResponse) {
 function readNomadAgent(response: ServiceResponse) {
   const body = response.json();
   const [version, prerelease, metadata] = ['', 'Prerelease', 'Metadata'].map((part) =>
-    textAt(body, 'config', 'Version', `Version${part}`),
+    plainText(body, 'config', 'Version', `Version${part}`),
   );
   const full = version && `${version}${prerelease ? `-${prerelease}` : ''}${metadata ? `+${metadata}` : ''}`;
-  return { product: 'nomad', version: full ?? textAt(body, 'member', 'Tags', 'build') };
+  return { product: 'nomad', version: full ?? plainText(body, 'member', 'Tags', 'build') };
 }
 
 function readConsulAgent(response: ServiceResponse) {
   const body = response.json();
-  const version = textAt(body, 'Config', 'Version');
-  const isEnterprise = textAt(body, 'DebugConfig', 'VersionMetadata') === 'ent';
+  const version = plainText(body, 'Config', 'Version');
+  const isEnterprise = plainText(body, 'DebugConfig', 'VersionMetadata') === 'ent';
   return { product: 'consul', version: version && withEdition(version, isEnterprise) };
 }
+
+/** Consul 1.13.8 ends its version with a line break. */
+const plainText = (...place: Parameters<typeof textAt>) => textAt(...place)?.trim() ?? null;
 
 /** The editions have different lifetimes. */
 function withEdition(version: string, isEnterprise: boolean): string {

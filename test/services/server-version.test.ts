@@ -99,6 +99,12 @@ test.each<[string, TargetKind, Answer, readonly unknown[]]>([
   ],
   ['Consul', 'mesh', { body: { Config: { Version: '1.21.4' } } }, ['consul', '1.21.4']],
   [
+    'Consul 1.13.8, which ends its version with a line break',
+    'mesh',
+    { body: { Config: { Version: '1.13.8\n' }, DebugConfig: { VersionMetadata: 'ent\n' } } },
+    ['consul', '1.13.8+ent'],
+  ],
+  [
     'an autoscaler that is not alive',
     'autoscaler',
     { status: 503, body: 'Service unavailable' },
