@@ -180,6 +180,23 @@ describe('a service that answers only a part of the API', () => {
     ]);
   });
 
+  test.each([
+    ['[]', [], false],
+    ['no tag-names', undefined, true],
+  ])('whose workspaces have %s: the tags are unknown where they are not told', async (_, names, isUnknown) => {
+    const faultHook = answerList(({ data, ...document }) => ({
+      ...document,
+      data: (data as { attributes: object }[]).map((item) => ({
+        ...item,
+        attributes: { ...item.attributes, 'tag-names': names },
+      })),
+    }));
+    const place = await testProject({ workspaces: 5, flavor: 'hashicorp', explorer: false, faultHook });
+    await place.pull(['--source', 'workspaces']);
+    expect('tags' in (await unknownColumns(place))).toBe(isUnknown);
+    expect(await place.rows('select distinct tags from workspaces')).toEqual([{ tags: null }]);
+  });
+
   test('that has no repositories, no runs and no versions leaves their columns unknown, never empty', async () => {
     const faultHook = answerList(({ data, ...document }) => ({
       ...document,

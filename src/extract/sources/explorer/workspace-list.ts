@@ -35,7 +35,10 @@ const COLUMNS: Readonly<Record<string, (item: unknown, included: Included) => un
     const times = valueAt(run, 'status-timestamps');
     return isObject(times) ? (times['applied-at'] ?? null) : undefined;
   }),
-  tags: (item) => listAt(item, 'attributes', 'tag-names')?.join(', ') || undefined,
+  tags: (item) => {
+    const names = listAt(item, 'attributes', 'tag-names');
+    return names && (names.join(', ') || null);
+  },
 };
 
 /** Reads a to-one relationship: null if the workspace has none of it, undefined if the service does not say. */
@@ -148,7 +151,7 @@ class ToldColumns {
     const isUntold = (column: string) => this.#seen.get(column)?.has('told') === false;
     if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [untold('version'), EXTRA] : [EXTRA];
     const columns = Object.keys(EXPLORER_FIELDS.workspaces).filter((column) => column !== 'organization_name');
-    const unknown = columns.filter((column) => !(column in COLUMNS) || isUntold(column));
+    const unknown = [...columns, 'tags'].filter((column) => !(column in COLUMNS) || isUntold(column));
     return [EXTRA, ...unknown.map((column) => (column in COLUMNS ? untold(column) : ([column, NOT_LISTED] as const)))];
   }
 }
