@@ -234,6 +234,19 @@ describe('a token of the platform', () => {
     expect(JSON.stringify(info)).not.toContain('@');
   });
 
+  // Since November 2023, beside a name that says nothing, or what a user has chosen.
+  test.each([
+    ['organizations', 'svc-1', 'organization', true],
+    ['teams', 'svc-2', 'team', null],
+    ['users', 'api-org-ada', 'user', null],
+    ['projects', 'api-team_12', 'team', null],
+  ])('of the authenticated resource %s has, as %s, the type %s', async (resource, username, type, isManagement) => {
+    const { data } = account(username);
+    const relationships = { 'authenticated-resource': { data: { id: 'x-1', type: resource } } };
+    const { described } = await describeAt('platform', { '/account/details': { data: { ...data, relationships } } });
+    expect(await described).toMatchObject({ type, is_management: isManagement });
+  });
+
   test('has no rights where the entitlements are not shown', async () => {
     const { described } = await describeAt('platform', { '/account/details': account('ada') });
     expect((await described).rights).toBeNull();
