@@ -169,6 +169,8 @@ function explain(
     return { hint: `${lack}${kind === 'secrets' ? ', or is not valid' : ''}`, lacks: { permission } };
   if (kind === 'secrets' && /DR secondary/iu.test(message))
     return { hint: 'a secondary of disaster recovery answers nothing: set `url` of this target to its primary' };
+  if (kind === 'secrets' && /namespace has been locked/iu.test(message))
+    return { hint: 'ask who administers the namespace to unlock it: `vault namespace unlock`' };
   if (/ACL support disabled/iu.test(message)) return { hint: 'ACLs are disabled at this service' };
   if (failure === 'not-found' && status === 404 && !path.includes('{'))
     return { hint: 'check `url` of this target: it does not have this path' };

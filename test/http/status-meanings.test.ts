@@ -65,6 +65,15 @@ describe('what a status means, and whether a read is repeated', () => {
     ],
     [
       'secrets',
+      secrets.keys.list,
+      503,
+      '{"errors":["API access to this namespace has been locked by an administrator - \\"team/\\" must be unlocked to gain access."]}',
+      ALL,
+      'sealed',
+      'vault namespace unlock',
+    ],
+    [
+      'secrets',
       secrets.keys.read,
       403,
       '{"errors":["1 error occurred:\\n\\t* permission denied\\n\\n"]}',
