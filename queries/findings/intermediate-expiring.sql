@@ -5,9 +5,11 @@
 -- subject: certificate
 -- many: intermediate certificates expire soon or have expired
 -- repair: renew the intermediate at its authority; ask who runs the mesh
--- grain: one row per such intermediate; a warning within `certificateDays`, critical within 7 days; unknown where its expiry is not reported
+-- grain: one row per such intermediate; a warning within `certificateDays`, critical within 7 days; unknown where its expiry is not reported,
+-- and where a mesh shows no intermediate, and a root names the key of one
 -- parameters: $as_of, $certificate_days
--- A root cannot sign leaf certificates through an intermediate that has expired, however long the root is valid.
+-- A root cannot sign leaf certificates through an intermediate that has expired, however long the root is valid. Consul 1.10 does not show
+-- the intermediate of Vault: `signing_key_id` alone tells that there is one (docs/services/mesh.md#ca-roots).
 select
   certificates.target,
   fingerprint as subject_id,
@@ -44,3 +46,17 @@ where
     certificates.not_after is null
     or certificates.not_after <= $as_of::timestamptz + to_seconds($certificate_days * 3 * 86400)
   )
+union all
+select
+  target, null, null, format('root {} signs with a key whose certificate the mesh does not show', min(coalesce(name, root_id))), '{}'::json,
+  null, true,
+from ca_roots
+where
+  active is not false
+  and signing_key_id <> ''
+  and target not in (select target from certificates where kind = 'intermediate')
+  and not exists (
+    from authority_certificates as shown
+    where shown.target = ca_roots.target and shown.key_id = lower(replace(signing_key_id, ':', ''))
+  )
+group by target

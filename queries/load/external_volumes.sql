@@ -50,7 +50,7 @@ select
   plugin_id,
   external_id,
   case when by_prefix and plugin_id is not null and (unlisted_longer > 0 or times > 1) then true end as is_ambiguous,
-  try_cast(item ->> 'CapacityBytes' as bigint) as capacity_bytes,
+  nullif(try_cast(item ->> 'CapacityBytes' as bigint), 0) as capacity_bytes, -- 0: the driver does not know it (CSI specification)
   item ->> 'SnapshotID' as snapshot_id,
   case
     when json_type(item -> 'PublishedExternalNodeIDs') = 'ARRAY'

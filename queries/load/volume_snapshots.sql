@@ -40,7 +40,7 @@ select
   item ->> 'ID' as snapshot_id,
   case when by_prefix and own_id is null and unlisted_longer > 0 then true end as is_ambiguous,
   coalesce(nullif(item ->> 'ExternalSourceVolumeID', ''), item ->> 'SourceVolumeID') as external_source_volume_id,
-  try_cast(item ->> 'SizeBytes' as bigint) as size_bytes,
+  nullif(try_cast(item ->> 'SizeBytes' as bigint), 0) as size_bytes, -- 0: the driver does not know it (CSI specification)
   read_time(item ->> 'CreateTime') as created_at,
   try_cast(item ->> 'IsReady' as boolean) as is_ready,
   item -> 'Parameters' as parameters,

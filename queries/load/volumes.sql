@@ -1,5 +1,5 @@
 -- grain: one row per volume of the list that was not deleted while it was read; some fields are returned only by reading the volume
--- Times are Unix nanoseconds, 0 where the service does not know them.
+-- Times are Unix nanoseconds, 0 where the service does not know them, as of a capacity: Nomad asks no driver for that of a registered volume.
 -- The real product nests topology segments, and returns `ResourceExhausted` as a time, with `0001-01-01T00:00:00Z` for none.
 with
   lines as (
@@ -73,7 +73,7 @@ select
   try_cast(listed."ModifyIndex" as ubigint) as modify_index,
   volume."RequestedCapabilities" as requested_capabilities,
   coalesce(nullif(volume."Version", ''), volume."ProviderVersion") as provider_version,
-  try_cast(volume."Capacity" as bigint) as capacity_bytes,
+  nullif(try_cast(volume."Capacity" as bigint), 0) as capacity_bytes,
   try_cast(volume."RequestedCapacityMin" as bigint) as requested_capacity_min_bytes,
   try_cast(volume."RequestedCapacityMax" as bigint) as requested_capacity_max_bytes,
   volume."MountOptions" as mount_options,

@@ -6,7 +6,7 @@ create table if not exists external_volumes_history (
   target varchar not null, -- name of the target in tidemark.yaml
   plugin_id varchar, -- storage plugin; null for a volume of a plugin that no registered volume names
   external_id varchar, -- ID in the storage provider
-  capacity_bytes bigint, -- capacity, bytes
+  capacity_bytes bigint, -- capacity, bytes; null if the driver does not tell it
   snapshot_id varchar, -- snapshot that the volume was created from
   published_node_ids varchar[], -- nodes it is attached to, by the provider's IDs
   is_abnormal boolean, -- whether the provider reports a problem

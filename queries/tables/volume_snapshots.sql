@@ -8,7 +8,7 @@ create table if not exists volume_snapshots_history (
   plugin_id varchar, -- storage plugin
   snapshot_id varchar, -- ID of the snapshot
   external_source_volume_id varchar, -- ID of the volume in the provider
-  size_bytes bigint, -- size, bytes
+  size_bytes bigint, -- size, bytes; null if the driver does not tell it
   created_at timestamptz, -- creation time
   is_ready boolean, -- whether it can be used
   is_ambiguous boolean, -- true when it may belong to another plugin whose ID begins with this one; otherwise null

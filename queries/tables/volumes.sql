@@ -30,7 +30,7 @@ create table if not exists volumes_history (
   modify_index ubigint, -- index at the last change
   requested_capabilities json, -- access and attachment modes that it may be claimed with
   provider_version varchar, -- version of the storage provider's plugin
-  capacity_bytes bigint, -- capacity, bytes
+  capacity_bytes bigint, -- capacity, bytes; null if the service does not tell it, as of a registered volume
   requested_capacity_min_bytes bigint, -- requested minimum capacity, bytes; 0 for none
   requested_capacity_max_bytes bigint, -- requested maximum capacity, bytes; 0 for none
   mount_options json, -- file system and mount options, without the mount flags, which may contain secrets

@@ -7,6 +7,7 @@ import { identifyService, type ServiceIdentity } from '../services/describe-serv
 import { keepPages } from '../services/kept-pages.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { jsonOr, MAX_PAST_MS } from '../services/response.ts';
+import { CANNOT_LIST } from '../services/scheduler/operations.ts';
 import { LockError } from '../warehouse/lock.ts';
 import type { ReadResult } from './define.ts';
 import type { Action } from './plan-file.ts';
@@ -71,7 +72,7 @@ export class RemoteServices {
       if (!(error instanceof ServiceError)) throw error;
       const { failure, serviceMessage: message } = error;
       // A storage plugin that cannot list its volumes: they are not reported (docs/services/scheduler.md#external-volumes).
-      const isUnlisted = allPages && /not support/iu.test(message);
+      const isUnlisted = allPages && CANNOT_LIST.test(message);
       const isResult = failure === 'not-found' || isUnlisted || (allowFailure && isRejection(error));
       if (!isResult) throw error;
       return { found: false, failure, message };

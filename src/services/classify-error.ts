@@ -99,17 +99,22 @@ const FAILURES: Readonly<Record<number, FailureKind>> = {
 };
 
 /** Of Vault: docs/services/secrets.md#errors. */
-const SEALED_STATUSES = [472, 473, 501, 503];
+const SEALED_STATUSES = [472, 473, 474, 501, 503];
 /** A standby that knows no active node answers 500. */
 const NO_ACTIVE_NODE = /local node not active/iu;
+
+/**
+ * Nomad answers 500 to the question who an expired token is, and before 1.10.1 404 to who an unknown one is. It may answer 500 to a token
+ * that is no UUID. A storage plugin says only `token expired`, of that of a next page.
+ */
+const UNKNOWN_TOKEN = /ACL token (?:not found|expired|is invalid)|token lookup failed: index error/iu;
 
 function classifyFailure(operation: Operation, answer: Answer): FailureKind {
   const { kind } = operation;
   const { status, message } = answer;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
   if (status === 403 && /(?:ACL|token) (?:not found|expired)/iu.test(message)) return 'unauthorized';
-  // Nomad answers 500 to the question who an expired token is, and a storage plugin where the token of a next page has expired.
-  if (status === 500 && /ACL token (?:not found|expired)/iu.test(message)) return 'unauthorized';
+  if (kind === 'scheduler' && UNKNOWN_TOKEN.test(message)) return 'unauthorized';
   if (status === 404) return isWrongMount(operation, answer) ? 'wrong-mount' : 'not-found';
   const isSealed = SEALED_STATUSES.includes(status) || (status === 500 && NO_ACTIVE_NODE.test(message));
   if (kind === 'secrets' && isSealed) return 'sealed';
@@ -121,10 +126,13 @@ function classifyFailure(operation: Operation, answer: Answer): FailureKind {
 const TRANSIENT_STATUSES = [408, 425, 429];
 /** From this status on, something between the service and here may have failed: a gateway, or a network in front of it (520 to 530). */
 const FIRST_GATEWAY_STATUS = 502;
+/** Messages of an agent that does not reach its servers, and of servers that elect a leader. */
+const LEADERLESS =
+  /No cluster leader|leader not found|not ready to serve consistent reads|no (?:known consul )?servers$|rpc error.*: EOF$|failed to get conn/iu;
 /** Messages of a transient 500. These services also return 500 for rejected requests; at the others every 500 is transient. */
 const TRANSIENT_500: Partial<Record<Operation['kind'], RegExp>> = {
-  scheduler: /No cluster leader|rpc error.*: EOF$|failed to get conn/iu,
-  mesh: /No cluster leader|rpc error.*: EOF$|failed to get conn|rate limit/iu,
+  scheduler: LEADERLESS,
+  mesh: new RegExp(`${LEADERLESS.source}|rate limit`, 'iu'),
   autoscaler: /no metric intervals/iu,
 };
 
@@ -152,6 +160,10 @@ function explain(
     return { hint: 'the operation needs no permission: the token is not valid, or a proxy refuses the request' };
   if (failure === 'forbidden')
     return { hint: `${lack}${kind === 'secrets' ? ', or is not valid' : ''}`, lacks: { permission } };
+  if (kind === 'secrets' && /DR secondary/iu.test(message))
+    return { hint: 'a secondary of disaster recovery answers nothing: set `url` of this target to its primary' };
+  if (kind === 'secrets' && /namespace has been locked/iu.test(message))
+    return { hint: 'ask who administers the namespace to unlock it: `vault namespace unlock`' };
   if (/ACL support disabled/iu.test(message)) return { hint: 'ACLs are disabled at this service' };
   if (failure === 'not-found' && status === 404 && !path.includes('{'))
     return { hint: 'check `url` of this target: it does not have this path' };

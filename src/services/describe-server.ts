@@ -41,6 +41,9 @@ const platform = defineOperations('platform', {
   },
 });
 
+/** States in which Vault answers its health with a status of an error, each with a parameter that sets another: since 1.19 the last two. */
+const HEALTH_CODES = ['sealedcode', 'uninitcode', 'drsecondarycode', 'haunhealthycode', 'removedcode'];
+
 const secrets = defineOperations('secrets', {
   token: {
     'lookup-self': {
@@ -71,7 +74,7 @@ const secrets = defineOperations('secrets', {
   health: {
     /** Also of a server that is sealed: the codes make it answer 200 in every state. */
     read: {
-      path: '/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200',
+      path: `/sys/health?standbyok=true&perfstandbyok=true&${HEALTH_CODES.map((name) => `${name}=200`).join('&')}`,
       description: 'shows whether the server is initialized, unsealed and active',
       section: 'errors',
     },
@@ -215,7 +218,7 @@ function readPing({ headers }: ServiceResponse) {
 function readVaultHealth(response: ServiceResponse) {
   const body = response.json();
   const enterprise = valueAt(body, 'enterprise');
-  const version = textAt(body, 'version');
+  const version = plainText(body, 'version');
   if (version === null) return { product: null, version };
   const isVault = enterprise !== undefined || /^v?[01]\./u.test(version);
   return { product: isVault ? 'vault' : 'openbao', version: withEdition(version, enterprise === true) };
@@ -224,18 +227,21 @@ function readVaultHealth(response: ServiceResponse) {
 function readNomadAgent(response: ServiceResponse) {
   const body = response.json();
   const [version, prerelease, metadata] = ['', 'Prerelease', 'Metadata'].map((part) =>
-    textAt(body, 'config', 'Version', `Version${part}`),
+    plainText(body, 'config', 'Version', `Version${part}`),
   );
   const full = version && `${version}${prerelease ? `-${prerelease}` : ''}${metadata ? `+${metadata}` : ''}`;
-  return { product: 'nomad', version: full ?? textAt(body, 'member', 'Tags', 'build') };
+  return { product: 'nomad', version: full ?? plainText(body, 'member', 'Tags', 'build') };
 }
 
 function readConsulAgent(response: ServiceResponse) {
   const body = response.json();
-  const version = textAt(body, 'Config', 'Version');
-  const isEnterprise = textAt(body, 'DebugConfig', 'VersionMetadata') === 'ent';
+  const version = plainText(body, 'Config', 'Version');
+  const isEnterprise = plainText(body, 'DebugConfig', 'VersionMetadata') === 'ent';
   return { product: 'consul', version: version && withEdition(version, isEnterprise) };
 }
+
+/** Consul 1.13.8 ends its version with a line break. */
+const plainText = (...place: Parameters<typeof textAt>) => textAt(...place)?.trim() ?? null;
 
 /** The editions have different lifetimes. */
 function withEdition(version: string, isEnterprise: boolean): string {

@@ -119,11 +119,16 @@ export async function describeToken(client: ServiceClient): Promise<TokenInfo> {
     return { ...ANONYMOUS, ...(await question.read(answer, client)) };
   } catch (error) {
     if (hasAcl && isAclDisabled(error)) return { ...ANONYMOUS, ...ACL_DISABLED };
-    if (hasAcl && token === undefined && error instanceof ServiceError && error.status === 403) return ANONYMOUS;
+    if (hasAcl && token === undefined && lacksToken(error)) return ANONYMOUS;
     if (!(error instanceof UnreadableField)) throw error;
     const serviceMessage = `expected a description of the token with ${error.message}`;
     throw new ServiceError({ failure: 'malformed', serviceMessage, operation: question.operation.name, target });
   }
+}
+
+/** Whether a request without a token is refused: with 403, by Nomad before 1.10.1 with 500. */
+function lacksToken(error: unknown): boolean {
+  return error instanceof ServiceError && (error.status === 403 || /missing secret id/iu.test(error.serviceMessage));
 }
 
 /** Nomad says it with 400, Consul with 401. */
@@ -136,7 +141,8 @@ async function readPlatformToken(answer: Fields, client: ServiceClient) {
   assertTexts(data, ['id']);
   const attributes = toFields(data.attributes);
   const username = textAt(attributes, 'username');
-  const type = accountType(username);
+  const resource = textAt(data, 'relationships', 'authenticated-resource', 'data', 'type') ?? '';
+  const type = RESOURCE_TYPES.get(resource) ?? accountType(username);
   const entitlements = await optional(client.call(tokenOperations.entitlements));
   return {
     accessor_id: textAt(data, 'id'),
@@ -148,6 +154,13 @@ async function readPlatformToken(answer: Fields, client: ServiceClient) {
     extra: otherFields(attributes, ['username', 'email', 'unconfirmed-email', 'avatar-url', 'the-answer']),
   };
 }
+
+/** What a token is of, which the products tell since November 2023. */
+const RESOURCE_TYPES: ReadonlyMap<string, string> = new Map([
+  ['organizations', 'organization'],
+  ['teams', 'team'],
+  ['users', 'user'],
+]);
 
 /** The names of the accounts that the platform creates for the tokens of organizations and teams. */
 function accountType(username: string | null): string | null {
@@ -162,7 +175,7 @@ const VAULT_KNOWN = ['accessor', 'display_name', 'type', 'policies', 'expire_tim
 
 async function readSecretsToken(answer: Fields, client: ServiceClient) {
   const data = toFields(answer.data);
-  if (!data.policies) throw new UnreadableField('`policies`');
+  if (!data.policies && !data.identity_policies) throw new UnreadableField('`policies`');
   const policies = [...new Set([...namesField(data, 'policies'), ...namesField(data, 'identity_policies')])].sort();
   const operations = Object.values(secrets).flatMap(Object.values);
   const paths = [...new Set(operations.flatMap(({ path }) => policyPaths(path, client.target)))];

@@ -128,6 +128,9 @@ function toResponse(status: number, headers: Headers, text: string): ServiceResp
   };
 }
 
+/** Of Vault Enterprise: nobody has read anything until others have approved it. */
+const WRAPPED = 'Vault wraps what this path answers: give the token a policy that has no `control_group` for it';
+
 /** @throws AttemptError unless the body has the form of the `responseType`; a login page with status 200 has not */
 function checkShape({ operation, args, redactor }: ReadContext, response: ServiceResponse): void {
   const misses = (actual: string, hint?: string) => {
@@ -153,7 +156,8 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
     );
   if (operation.responseType === 'any') return;
   const isComplete = isList(operation) ? findItems(operation, value) !== undefined : saysSomething(operation, value);
-  if (!isComplete || !SHAPES[operation.responseType].matches?.(value)) throw misses(summarize(response));
+  if (!isComplete || !SHAPES[operation.responseType].matches?.(value))
+    throw misses(summarize(response), isObject(valueAt(value, 'wrap_info')) ? WRAPPED : undefined);
   const asked = findOther(operation, args, value);
   if (asked === undefined) return;
   const message = `the response for ${asked} describes another item`;

@@ -201,4 +201,40 @@ describe('the certificates of a mesh', () => {
     expect(await other.seen('signer-not-shown')).toEqual({ found: [], unknown: ['web'] });
     expect(await other.seen('weak-certificate-key')).toEqual({ found: [], unknown: ['text'] });
   });
+
+  // Consul 1.10 and 1.11 with Vault as its authority: https://github.com/hashicorp/consul/issues/10532
+  test('an intermediate whose key a root names, and which the mesh does not show, is unknown, and its leaves are of no stranger', async () => {
+    const other = await createFindingsWarehouse();
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [root('new', { active: true, signing_key_id: 'AB:0c' })],
+      authority_certificates: [authority('new', { key_id: '0102' })],
+    });
+    await other.pull(NOW, 'consul', 'leaf_certificates', {
+      leaf_certificates: [leaf('web', 'hidden', { signer_key_id: 'ab0c' }), leaf('api', 'stranger')],
+    });
+    await other.evaluate(NOW);
+    expect(await other.seen('signer-not-shown')).toEqual({ found: ['api'], unknown: ['web'] });
+    expect(
+      await other.database.rows("select reason from unassessed_rules where rule = 'intermediate-expiring'"),
+    ).toEqual([{ reason: 'root root new signs with a key whose certificate the mesh does not show' }]);
+  });
+
+  test('a root that signs with its own key, or with that of an intermediate, hides none', async () => {
+    const other = await createFindingsWarehouse();
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [
+        root('own', { active: true, signing_key_id: '01:02' }),
+        root('through', { active: true, signing_key_id: '03:04' }),
+        root('silent', { active: true, signing_key_id: '' }),
+        root('former', { active: false, signing_key_id: '05:06' }),
+      ],
+      authority_certificates: [
+        authority('own', { key_id: '0102' }),
+        authority('through', { key_id: '0708' }),
+        intermediate('between', '2030-01-01T00:00:00Z', { root_id: 'through', key_id: '0304' }),
+      ],
+    });
+    await other.evaluate(NOW);
+    expect(await other.database.rows("from unassessed_rules where rule = 'intermediate-expiring'")).toEqual([]);
+  });
 });

@@ -45,3 +45,21 @@ test('semver_key accepts a leading v and short versions, and is null for anythin
   expect(new Set(same)).toEqual(new Set([plain]));
   expect(await readKeys(['latest', '~> 1.5', '', '1.2.3.4', '1..2', '1.2.3-', null])).toEqual(Array(7).fill(null));
 });
+
+test('semver_key sorts the releases that Terraform Enterprise named by month before 1.0.0', async () => {
+  const versions = [
+    'v202208',
+    'v202208-3',
+    'v202501-1',
+    'v202501-2',
+    'v202501-10',
+    'v202507-1',
+    '1.0.0',
+    '1.1.0',
+    '2.0.0',
+  ];
+  const keys = await readKeys(versions);
+  expect([...keys].sort()).toEqual(keys);
+  expect(await readKeys(['202501-1'])).toEqual([keys[2]]);
+  expect(keys.every((key) => key?.endsWith('~'))).toBe(true); // no prerelease
+});

@@ -313,6 +313,7 @@ products:
     ['fine', 'secrets', 'vault', '1.20.4+ent', null],
     ['bao', 'secrets', 'openbao', '1.0.0', null],
     ['tfe', 'platform', 'terraform-enterprise', '1.0.2', null],
+    ['tfe-by-month', 'platform', 'terraform-enterprise', 'v202507-1', null],
     ['silent', 'mesh', 'consul', null, 'the token may not read it'],
   ] as const;
   for (const [target, kind, product, version, note] of servers) {
@@ -320,12 +321,13 @@ products:
   }
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('below-minimum-product')).toEqual({
-    found: ['denied', 'low', 'tfe'],
+    found: ['denied', 'low', 'tfe', 'tfe-by-month'],
     unknown: ['silent'],
   });
   expect((await warehouse.findings('below-minimum-product')).map(({ title }) => title)).toEqual([
     'Server denied has vault 1.20.3, which the policy denies: broken',
     'Server low has vault 1.19.9, below the minimum 1.20.0',
     'Server tfe has terraform-enterprise 1.0.2, below the minimum 1.1.0',
+    'Server tfe-by-month has terraform-enterprise v202507-1, below the minimum 1.1.0',
   ]);
 });

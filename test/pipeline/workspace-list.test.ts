@@ -161,6 +161,42 @@ describe('a service that answers only a part of the API', () => {
     expect(await place.rows('select count(*)::int as n from workspaces')).toEqual([{ n: 30 }]);
   });
 
+  test('that has no projects, as Terraform Enterprise before v202302, and refuses to include them, still tells the state of runs', async () => {
+    const place = await testProject({
+      workspaces: 30,
+      explorer: false,
+      faultHook: ({ path, query }, service) =>
+        path.endsWith('/workspaces') && query.get('include')?.includes('project')
+          ? service.error(400, 'Invalid include parameter')
+          : undefined,
+    });
+    const { pulls } = (await place.pull(WORDS)).json<RunResult>();
+    expect(pulls).toMatchObject([{ status: 'complete' }, { status: 'complete' }]);
+    const unknown = await unknownColumns(place);
+    expect(unknown).toHaveProperty('project_name');
+    expect(unknown).not.toHaveProperty('current_run_status');
+    expect(await place.rows('select count(current_run_status)::int > 0 as told from workspaces')).toEqual([
+      { told: true },
+    ]);
+  });
+
+  test.each([
+    ['[]', [], false],
+    ['no tag-names', undefined, true],
+  ])('whose workspaces have %s: the tags are unknown where they are not told', async (_, names, isUnknown) => {
+    const faultHook = answerList(({ data, ...document }) => ({
+      ...document,
+      data: (data as { attributes: object }[]).map((item) => ({
+        ...item,
+        attributes: { ...item.attributes, 'tag-names': names },
+      })),
+    }));
+    const place = await testProject({ workspaces: 5, flavor: 'hashicorp', explorer: false, faultHook });
+    await place.pull(['--source', 'workspaces']);
+    expect('tags' in (await unknownColumns(place))).toBe(isUnknown);
+    expect(await place.rows('select distinct tags from workspaces')).toEqual([{ tags: null }]);
+  });
+
   test('that has no repositories, no runs and no versions leaves their columns unknown, never empty', async () => {
     const faultHook = answerList(({ data, ...document }) => ({
       ...document,

@@ -67,3 +67,21 @@ test.each([
   const lost = [...state.volumes.values()].find(({ id }) => id === 'lost-cache')!;
   expect(lost.claims.length === 0).toBe(canDetach);
 });
+
+test('snapshot-unprotected-volumes works where the driver cannot list its volumes, as that of AWS EBS', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'snapshot-unprotected-volumes',
+    flavor: 'hashicorp',
+    prepare: ({ scheduler }) => {
+      for (const [key, { id }] of scheduler.volumes) if (id.startsWith('missing-')) scheduler.volumes.delete(key);
+    },
+    faultHook: ({ path }) =>
+      path === '/v1/volumes/external' ? { status: 500, body: 'unimplemented for this plugin' } : undefined,
+  });
+  const { actions } = await place.plan(['--max-percent', '100']);
+  expect(actions.length).toBeGreaterThan(0);
+  await place.approve();
+  const { rows } = (await place.apply()).json<{ rows: { status: string; reason: string | null }[] }>();
+  expect(rows.map(({ status, reason }) => [status, reason])).toEqual(actions.map(() => ['applied', null]));
+});

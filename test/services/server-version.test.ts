@@ -99,6 +99,12 @@ test.each<[string, TargetKind, Answer, readonly unknown[]]>([
   ],
   ['Consul', 'mesh', { body: { Config: { Version: '1.21.4' } } }, ['consul', '1.21.4']],
   [
+    'Consul 1.13.8, which ends its version with a line break',
+    'mesh',
+    { body: { Config: { Version: '1.13.8\n' }, DebugConfig: { VersionMetadata: 'ent\n' } } },
+    ['consul', '1.13.8+ent'],
+  ],
+  [
     'an autoscaler that is not alive',
     'autoscaler',
     { status: 503, body: 'Service unavailable' },
@@ -131,6 +137,25 @@ test('Vault is asked for its health outside of the namespace, where alone it tel
   const { client } = createTestClient(
     createTarget('secrets', server.origin, { flavor: 'hashicorp', namespace: 'admin/team' }),
   );
+  expect(await askVersion(client, mask)).toEqual({ product: 'vault', version: '1.19.5+ent', note: null });
+});
+
+test.each([
+  ['sealed', 'sealedcode', 503],
+  ['not initialized', 'uninitcode', 501],
+  ['a standby', 'standbyok', 429],
+  ['a performance standby', 'perfstandbyok', 473],
+  ['a DR secondary', 'drsecondarycode', 472],
+  ['a standby that does not reach the active node', 'haunhealthycode', 474],
+  ['removed from its cluster', 'removedcode', 530],
+])('Vault that is %s tells its version as well', async (_, parameter, status) => {
+  const server = await startServer(({ url = '' }, response) => {
+    const code = new URL(url, 'http://vault').searchParams.get(parameter);
+    const answered = code === null ? status : code === 'true' ? 200 : Number(code);
+    response.writeHead(answered).end(JSON.stringify({ ...HEALTH, version: '1.19.5', enterprise: true }));
+  });
+  onTestFinished(server.close);
+  const { client } = createTestClient(createTarget('secrets', server.origin, { flavor: 'hashicorp' }));
   expect(await askVersion(client, mask)).toEqual({ product: 'vault', version: '1.19.5+ent', note: null });
 });
 

@@ -264,3 +264,24 @@ test('an empty node ID is no node', async () => {
     { external_id: 'v3', nodes: null },
   ]);
 });
+
+test('a size of 0, which CSI drivers report for one that they do not know, is unknown', async () => {
+  const project = await testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path, query, method }) => {
+      if (method !== 'GET') return undefined;
+      const isOwn = query.get('plugin_id') === 'beefcafe';
+      if (path === '/v1/volumes/external' && isOwn)
+        return json({ NextToken: '', Volumes: [{ ExternalID: 'v1', CapacityBytes: 0 }] });
+      if (path === '/v1/volumes/snapshot' && isOwn)
+        return json({ NextToken: '', Snapshots: [{ ID: 's1', PluginID: 'beefcafe', SizeBytes: 0 }] });
+      return undefined;
+    },
+  });
+  await project.pull(['--source', 'external_volumes', '--source', 'volume_snapshots']);
+  const size = (table: string, column: string) =>
+    project.rows(`select ${column} as size from ${table} where plugin_id = 'beefcafe'`);
+  expect(await size('external_volumes', 'capacity_bytes')).toEqual([{ size: null }]);
+  expect(await size('volume_snapshots', 'size_bytes')).toEqual([{ size: null }]);
+});

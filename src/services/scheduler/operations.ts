@@ -212,3 +212,6 @@ export const listPlugins = defineOperations('scheduler', {
     },
   },
 }).plugins.list;
+
+/** What a service says of a plugin that cannot list: docs/services/scheduler.md#external-volumes. */
+export const CANNOT_LIST = /not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu;

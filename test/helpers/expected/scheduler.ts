@@ -101,7 +101,7 @@ function volumeRow({ plugins }: SchedulerContext, volume: VolumeRecord, flavor: 
     modify_index: volume.modifyIndex,
     requested_capabilities: volume.capabilities,
     provider_version: filled(plugin?.version),
-    capacity_bytes: live ? digits(volume.definition.Capacity) : null,
+    capacity_bytes: live && volume.definition.Capacity > 0n ? digits(volume.definition.Capacity) : null,
     requested_capacity_min_bytes: live ? 0 : null,
     requested_capacity_max_bytes: live ? 0 : null,
     mount_options: live ? { FSType: 'ext4' } : null,

@@ -1,5 +1,6 @@
 import { TidemarkError } from '../../../core/errors.ts';
 import { isObject, listAt, valueAt } from '../../../core/json-path.ts';
+import { isRejection, ServiceError } from '../../../http/errors.ts';
 import { EXPLORER_FIELDS } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
@@ -34,7 +35,10 @@ const COLUMNS: Readonly<Record<string, (item: unknown, included: Included) => un
     const times = valueAt(run, 'status-timestamps');
     return isObject(times) ? (times['applied-at'] ?? null) : undefined;
   }),
-  tags: (item) => listAt(item, 'attributes', 'tag-names')?.join(', ') || undefined,
+  tags: (item) => {
+    const names = listAt(item, 'attributes', 'tag-names');
+    return names && (names.join(', ') || null);
+  },
 };
 
 /** Reads a to-one relationship: null if the workspace has none of it, undefined if the service does not say. */
@@ -87,11 +91,17 @@ export async function landWorkspaceList(
     versions = new Map();
     return landing.rollback(start);
   };
-  const args = {
-    'page[size]': PAGE_SIZE,
-    ...(include.length > 0 && view === 'workspaces' && { include: include.join() }),
+  const send = (names: readonly string[]) => {
+    const args = { 'page[size]': PAGE_SIZE, ...(names.length > 0 && { include: names.join() }) };
+    return sendPages(context, platform.workspaces.list, args, { write, reset });
   };
-  const total = await sendPages(context, platform.workspaces.list, args, { write, reset });
+  const names = view === 'workspaces' ? include : [];
+  const total = await send(names).catch(async (error: unknown) => {
+    // Terraform Enterprise before v202302 has no projects, and rejects what it does not know.
+    if (!names.includes('project') || !(error instanceof ServiceError) || !isRejection(error)) throw error;
+    await reset();
+    return send(names.filter((name) => name !== 'project'));
+  });
   told.assertWhole();
   if (view === 'workspaces' && total !== undefined) landing.expectRows(total);
   if (view === 'tf_versions') await land([...versions].map(toVersionRow));
@@ -141,7 +151,7 @@ class ToldColumns {
     const isUntold = (column: string) => this.#seen.get(column)?.has('told') === false;
     if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [untold('version'), EXTRA] : [EXTRA];
     const columns = Object.keys(EXPLORER_FIELDS.workspaces).filter((column) => column !== 'organization_name');
-    const unknown = columns.filter((column) => !(column in COLUMNS) || isUntold(column));
+    const unknown = [...columns, 'tags'].filter((column) => !(column in COLUMNS) || isUntold(column));
     return [EXTRA, ...unknown.map((column) => (column in COLUMNS ? untold(column) : ([column, NOT_LISTED] as const)))];
   }
 }

@@ -5,7 +5,7 @@ import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
 import { listItems } from '../../../services/response.ts';
-import { listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
+import { CANNOT_LIST, listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
 import { type ExtractContext, type ListedObject, requiredString, type SourceDefinition } from '../source.ts';
 import { assertServiceAnswers, describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
 
@@ -120,7 +120,7 @@ async function inNamespaces<T>(
 }
 
 function isAboutPlugin({ failure, serviceMessage }: ServiceError): boolean {
-  return failure === 'not-found' || UNSUPPORTED.test(serviceMessage);
+  return failure === 'not-found' || CANNOT_LIST.test(serviceMessage);
 }
 
 async function landUnknown(
@@ -144,7 +144,7 @@ async function landUnnamed(context: ExtractContext, operation: Operation, known:
     for (const page of answer.texts) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
     return;
   }
-  const cannot = (isRejection(answer) || UNSUPPORTED.test(answer.serviceMessage)) && !known.has(null);
+  const cannot = (isRejection(answer) || CANNOT_LIST.test(answer.serviceMessage)) && !known.has(null);
   if (!cannot) return landUnknown(context, null, answer, {});
   await landing.writeJson({ plugin_id: null, match: 'prefix', error: describeFailure(answer) });
   landing.addNote(`plugins that no registered volume names are unknown: ${describeFailure(answer)}`);
@@ -188,9 +188,6 @@ async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'clien
   return { items };
 }
 
-/** What a service says of a plugin that cannot list: docs/services/scheduler.md#external-volumes. */
-const UNSUPPORTED = /not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu;
-
 /**
  * Whether a plugin cannot list at all. Nomad says so of a process that hangs as well, so that only a plugin counts which is healthy
  * before and after. Without a list of plugins, a service may also reject the ID of one that has no rows.
@@ -198,7 +195,7 @@ const UNSUPPORTED = /not (?:support|implement)|unsupported|unimplemented|\bLIST_
 async function cannotList(context: ExtractContext, failure: ServiceError, plugin: KnownPlugin, hasRows: boolean) {
   const isExact = chooseMatch(context) === 'exact';
   if (!isExact && isRejection(failure)) return !hasRows;
-  if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin.item)) return false;
+  if (!CANNOT_LIST.test(failure.serviceMessage) || !isHealthy(plugin.item)) return false;
   if (!isExact) return true;
   const later = await fetchRunningPlugins({ ...context, once: (_, request) => request() });
   return isDeepStrictEqual(later.items.get(plugin.id), plugin.item);
@@ -235,7 +232,7 @@ async function checkPluginAccess(client: ServiceClient, operation: Operation, on
     const list = (namespace: Namespace) => client.call(operation, { plugin_id: plugin.id, ...size, ...namespace });
     const answer = await inNamespaces(client, plugin, list);
     if (!(answer instanceof ServiceError) || isRejection(answer)) continue;
-    if (UNSUPPORTED.test(answer.serviceMessage) && isHealthy(plugin.item)) continue;
+    if (CANNOT_LIST.test(answer.serviceMessage) && isHealthy(plugin.item)) continue;
     failures.push(answer);
     onUnknown({ column: 'plugin_id', value: plugin.id, reason: describeFailure(answer) });
   }
