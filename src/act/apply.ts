@@ -9,7 +9,15 @@ import { reportFullDisk } from '../warehouse/storage.ts';
 import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionResult, executeAction, failAction, newIntent, skipAction, unrecorded } from './execute-action.ts';
+import {
+  type ActionResult,
+  executeAction,
+  failAction,
+  newIntent,
+  settleAction,
+  skipAction,
+  unrecorded,
+} from './execute-action.ts';
 import {
   type ActionOutcome,
   explainUnsettled,
@@ -125,13 +133,16 @@ async function applyActions(
   const progress = new Progress({ plan, remote, ledger, config, context });
   try {
     for (const [index, action] of progress.pendingActions().entries()) {
-      const asked = index === 0 ? undefined : action.target;
-      const abort =
-        findAbort(options, plan, progress) ??
-        (await assertSameInstallations(plan, config, remote, asked).catch(toAbort)); // a server may be replaced meanwhile
-      if (abort) return await progress.finish(abort);
-      lock.assertUnpaused();
-      const result = await progress.apply(action, definitions.get(action) as ActionDefinition);
+      let result: ActionResult | undefined;
+      while (!result) {
+        const asked = index === 0 ? undefined : action.target;
+        const abort =
+          findAbort(options, plan, progress) ??
+          (await assertSameInstallations(plan, config, remote, asked).catch(toAbort)); // a server may be replaced meanwhile
+        if (abort) return await progress.finish(abort);
+        lock.assertUnpaused();
+        result = await progress.apply(action, definitions.get(action) as ActionDefinition);
+      }
       const reason = result.reason === null ? '' : `: ${result.reason}`;
       context.log[isFinal(result) ? 'info' : 'warn'](
         `${action.action_id}: ${action.summary}: ${result.status}${reason}`,
@@ -223,10 +234,11 @@ class Progress {
     return [...pending.filter((action) => !isLate(action)), ...pending.filter(isLate)];
   }
 
-  async apply(action: Action, definition: ActionDefinition): Promise<ActionResult> {
+  /** @returns undefined for an action that an earlier apply left open, and that was certainly not done: it is due now. */
+  async apply(action: Action, definition: ActionDefinition): Promise<ActionResult | undefined> {
     const previous = this.#previous(action);
     const result = await this.#run({ ...this.#ctx, action, definition, previous });
-    this.#results.set(action, result);
+    if (result) this.#results.set(action, result);
     return result;
   }
 
@@ -252,27 +264,30 @@ class Progress {
     return { reason: `${reason}: ${advice}`, exit: EXIT.incomplete };
   }
 
-  async #run(attempt: Attempt): Promise<ActionResult> {
+  async #run(attempt: Attempt): Promise<ActionResult | undefined> {
     const { plan, config, context, action, previous } = attempt;
+    if (previous && isUnsettled(previous)) {
+      // It may have been done, whatever has happened since.
+      const settled = await settleAction(attempt, previous);
+      return settled.status === 'failed' ? undefined : settled;
+    }
     const chain = plan.actions.filter(({ finding_id }) => finding_id === action.finding_id);
     const place = chain.indexOf(action);
-    if (!previous || !isUnsettled(previous)) {
-      const blocking = chain.slice(0, place).find((earlier) => this.#results.get(earlier)?.satisfied === false);
-      if (blocking) {
-        // Not in the ledger: the action is due once the one before it is applied.
-        const reason = `${blocking.action_id}, which must come first, was not applied`;
-        return unrecorded(newIntent(attempt), 'skipped', reason);
-      }
-      // An acceptance does not keep an action from being undone.
-      if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {
-        return skipAction(attempt, 'the finding was accepted since the plan was made');
-      }
-      // Whatever its body is: a late effect of the other one would undo this one.
-      const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
-        (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
-      );
-      if (repeated) return failAction(attempt, explainUnsettled(repeated));
+    const blocking = chain.slice(0, place).find((earlier) => this.#results.get(earlier)?.satisfied === false);
+    if (blocking) {
+      // Not in the ledger: the action is due once the one before it is applied.
+      const reason = `${blocking.action_id}, which must come first, was not applied`;
+      return unrecorded(newIntent(attempt), 'skipped', reason);
     }
+    // An acceptance does not keep an action from being undone.
+    if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {
+      return skipAction(attempt, 'the finding was accepted since the plan was made');
+    }
+    // Whatever its body is: a late effect of the other one would undo this one.
+    const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
+      (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
+    );
+    if (repeated) return failAction(attempt, explainUnsettled(repeated));
     const { result, contradiction } = await executeAction(attempt);
     if (contradiction) {
       this.#contradictions.set(action, contradiction);
