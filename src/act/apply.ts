@@ -129,7 +129,11 @@ async function applyActions(
 ): Promise<ApplyResult> {
   const { config, context } = options;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
-  const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
+  const remote = new RemoteServices(config, context, new AbortController().signal, () => {
+    lock.assertUnpaused();
+    const stop = findStop(options, plan); // a pause that a service asks for may be long
+    if (stop) throw new TidemarkError('INCOMPLETE', `it was not sent: ${stop.reason}`);
+  });
   const progress = new Progress({ plan, remote, ledger, config, context });
   try {
     for (const [index, action] of progress.pendingActions().entries()) {
@@ -158,15 +162,22 @@ async function applyActions(
 }
 
 function findAbort(options: ApplyOptions, plan: Plan, progress: Progress): Abort | undefined {
-  const { config, context, maxFailures } = options;
-  const file = join(config.data, 'STOP');
+  const { context, maxFailures } = options;
+  const stop = findStop(options, plan);
+  if (stop) return stop;
+  if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
+  const contradictions = progress.explainContradictions();
+  if (contradictions || progress.failures < maxFailures) return contradictions;
+  return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
+}
+
+/** Why nothing of a plan may be sent any more. */
+function findStop(options: ApplyOptions, plan: Plan): Abort | undefined {
+  const file = join(options.config.data, 'STOP');
   // A file, a folder or a broken link.
   if (lstatSync(file, { throwIfNoEntry: false }))
     return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
-  if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
-  const stop = findInvalid(options, plan) ?? progress.explainContradictions();
-  if (stop || progress.failures < maxFailures) return stop;
-  return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
+  return findInvalid(options, plan);
 }
 
 /** The plan may expire meanwhile, and the clock be set back: what began before the plan was made would not count as new. */
