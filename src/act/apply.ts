@@ -9,7 +9,15 @@ import { reportFullDisk } from '../warehouse/storage.ts';
 import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionResult, executeAction, failAction, newIntent, skipAction, unrecorded } from './execute-action.ts';
+import {
+  type ActionResult,
+  executeAction,
+  failAction,
+  newIntent,
+  settleAction,
+  skipAction,
+  unrecorded,
+} from './execute-action.ts';
 import {
   type ActionOutcome,
   explainUnsettled,
@@ -121,17 +129,24 @@ async function applyActions(
 ): Promise<ApplyResult> {
   const { config, context } = options;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
-  const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
+  const remote = new RemoteServices(config, context, new AbortController().signal, () => {
+    lock.assertUnpaused();
+    const stop = findStop(options, plan); // a pause that a service asks for may be long
+    if (stop) throw new TidemarkError('INCOMPLETE', `it was not sent: ${stop.reason}`);
+  });
   const progress = new Progress({ plan, remote, ledger, config, context });
   try {
     for (const [index, action] of progress.pendingActions().entries()) {
-      const asked = index === 0 ? undefined : action.target;
-      const abort =
-        findAbort(options, plan, progress) ??
-        (await assertSameInstallations(plan, config, remote, asked).catch(toAbort)); // a server may be replaced meanwhile
-      if (abort) return await progress.finish(abort);
-      lock.assertUnpaused();
-      const result = await progress.apply(action, definitions.get(action) as ActionDefinition);
+      let result: ActionResult | undefined;
+      while (!result) {
+        const asked = index === 0 ? undefined : action.target;
+        const abort =
+          findAbort(options, plan, progress) ??
+          (await assertSameInstallations(plan, config, remote, asked).catch(toAbort)); // a server may be replaced meanwhile
+        if (abort) return await progress.finish(abort);
+        lock.assertUnpaused();
+        result = await progress.apply(action, definitions.get(action) as ActionDefinition);
+      }
       const reason = result.reason === null ? '' : `: ${result.reason}`;
       context.log[isFinal(result) ? 'info' : 'warn'](
         `${action.action_id}: ${action.summary}: ${result.status}${reason}`,
@@ -147,15 +162,22 @@ async function applyActions(
 }
 
 function findAbort(options: ApplyOptions, plan: Plan, progress: Progress): Abort | undefined {
-  const { config, context, maxFailures } = options;
-  const file = join(config.data, 'STOP');
+  const { context, maxFailures } = options;
+  const stop = findStop(options, plan);
+  if (stop) return stop;
+  if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
+  const contradictions = progress.explainContradictions();
+  if (contradictions || progress.failures < maxFailures) return contradictions;
+  return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
+}
+
+/** Why nothing of a plan may be sent any more. */
+function findStop(options: ApplyOptions, plan: Plan): Abort | undefined {
+  const file = join(options.config.data, 'STOP');
   // A file, a folder or a broken link.
   if (lstatSync(file, { throwIfNoEntry: false }))
     return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
-  if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
-  const stop = findInvalid(options, plan) ?? progress.explainContradictions();
-  if (stop || progress.failures < maxFailures) return stop;
-  return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
+  return findInvalid(options, plan);
 }
 
 /** The plan may expire meanwhile, and the clock be set back: what began before the plan was made would not count as new. */
@@ -223,10 +245,11 @@ class Progress {
     return [...pending.filter((action) => !isLate(action)), ...pending.filter(isLate)];
   }
 
-  async apply(action: Action, definition: ActionDefinition): Promise<ActionResult> {
+  /** @returns undefined for an action that an earlier apply left open, and that was certainly not done: it is due now. */
+  async apply(action: Action, definition: ActionDefinition): Promise<ActionResult | undefined> {
     const previous = this.#previous(action);
     const result = await this.#run({ ...this.#ctx, action, definition, previous });
-    this.#results.set(action, result);
+    if (result) this.#results.set(action, result);
     return result;
   }
 
@@ -252,27 +275,30 @@ class Progress {
     return { reason: `${reason}: ${advice}`, exit: EXIT.incomplete };
   }
 
-  async #run(attempt: Attempt): Promise<ActionResult> {
+  async #run(attempt: Attempt): Promise<ActionResult | undefined> {
     const { plan, config, context, action, previous } = attempt;
+    if (previous && isUnsettled(previous)) {
+      // It may have been done, whatever has happened since.
+      const settled = await settleAction(attempt, previous);
+      return settled.status === 'failed' ? undefined : settled;
+    }
     const chain = plan.actions.filter(({ finding_id }) => finding_id === action.finding_id);
     const place = chain.indexOf(action);
-    if (!previous || !isUnsettled(previous)) {
-      const blocking = chain.slice(0, place).find((earlier) => this.#results.get(earlier)?.satisfied === false);
-      if (blocking) {
-        // Not in the ledger: the action is due once the one before it is applied.
-        const reason = `${blocking.action_id}, which must come first, was not applied`;
-        return unrecorded(newIntent(attempt), 'skipped', reason);
-      }
-      // An acceptance does not keep an action from being undone.
-      if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {
-        return skipAction(attempt, 'the finding was accepted since the plan was made');
-      }
-      // Whatever its body is: a late effect of the other one would undo this one.
-      const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
-        (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
-      );
-      if (repeated) return failAction(attempt, explainUnsettled(repeated));
+    const blocking = chain.slice(0, place).find((earlier) => this.#results.get(earlier)?.satisfied === false);
+    if (blocking) {
+      // Not in the ledger: the action is due once the one before it is applied.
+      const reason = `${blocking.action_id}, which must come first, was not applied`;
+      return unrecorded(newIntent(attempt), 'skipped', reason);
     }
+    // An acceptance does not keep an action from being undone.
+    if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {
+      return skipAction(attempt, 'the finding was accepted since the plan was made');
+    }
+    // Whatever its body is: a late effect of the other one would undo this one.
+    const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
+      (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
+    );
+    if (repeated) return failAction(attempt, explainUnsettled(repeated));
     const { result, contradiction } = await executeAction(attempt);
     if (contradiction) {
       this.#contradictions.set(action, contradiction);

@@ -25,15 +25,11 @@ type Conclusion = Pick<ActionOutcome, 'status' | 'reason'> &
   Partial<Pick<ActionOutcome, 'satisfied' | 'before' | 'after' | 'answer'>>;
 
 /**
- * Reads the subject, and executes the action if the subject is as planned. An action that an earlier apply left open or unconfirmed
- * is settled first. The intent is on disk before anything is sent, and the outcome before the next action starts.
+ * Reads the subject, and executes the action if the subject is as planned. The intent is on disk before anything is sent, and the
+ * outcome before the next action starts.
  */
 export async function executeAction(attempt: Attempt): Promise<Execution> {
   const { previous } = attempt;
-  if (previous && isUnsettled(previous)) {
-    const result = await settleAction(attempt, previous);
-    if (result.status !== 'failed') return { result };
-  }
   let reading: Reading;
   try {
     reading = await observeAction(attempt);

@@ -12,10 +12,10 @@ const jsonText = (form: z.ZodType) => z.string().refine((text) => form.safeParse
 
 const texts = z.record(z.string(), z.string());
 
-/** A path within the table, as a URI. */
+/** A path within the table, as a URI; none that a file cannot have. */
 const isWithin = (path: string): boolean => {
   const decoded = decodePath(path);
-  return decoded !== undefined && !decoded.split('/').includes('..');
+  return decoded !== undefined && !decoded.includes('\0') && !decoded.split('/').includes('..');
 };
 
 /** A data file of a table. */

@@ -5,7 +5,7 @@ import { tryParseJson } from '../core/json.ts';
 import { plural } from '../core/plural.ts';
 import { type AddAction, APP_ID, type Snapshot } from './delta-log.ts';
 import type { LakeStore } from './store.ts';
-import { changesTable } from './table.ts';
+import { changesTable, isTableName } from './table.ts';
 
 /**
  * Each publish states what the log of each table has. A log alone cannot say that its end, or all of it, is gone.
@@ -44,11 +44,15 @@ export async function writeStatement(store: LakeStore, publish: number, snapshot
 /** What the last publishes state of each table. */
 export async function readStatements(store: LakeStore): Promise<Statements> {
   const claims = (await store.list(CLAIMS)).flatMap(({ path }) => CLAIM.exec(path)?.[1] ?? []).map(Number);
-  const latest = claims.slice(-LATEST).map(async (publish) => ({ publish, ...(await readClaim(store, publish)) }));
   const stated = new Map<string, Stated>();
-  for (const { publish, tables = {} } of await Promise.all(latest)) {
-    for (const [table, statement] of Object.entries(tables)) {
-      if (statement.version >= (stated.get(table)?.version ?? -1)) stated.set(table, { ...statement, publish });
+  // Publishes that were killed state nothing.
+  for (let end = claims.length; end > 0 && stated.size === 0; end -= LATEST) {
+    const latest = claims.slice(Math.max(0, end - LATEST), end);
+    const read = latest.map(async (publish) => ({ publish, ...(await readClaim(store, publish)) }));
+    for (const { publish, tables = {} } of await Promise.all(read)) {
+      for (const [table, statement] of Object.entries(tables)) {
+        if (statement.version >= (stated.get(table)?.version ?? -1)) stated.set(table, { ...statement, publish });
+      }
     }
   }
   return stated;
@@ -57,7 +61,7 @@ export async function readStatements(store: LakeStore): Promise<Statements> {
 const CLAIM = /\/(\d+)\.json$/u;
 
 /** A publish that did not end, or is of an earlier version, states nothing. */
-const claim = z.object({ tables: z.record(z.string(), tableStatement).optional() });
+const claim = z.object({ tables: z.record(z.string().refine(isTableName), tableStatement).optional() });
 
 async function readClaim(store: LakeStore, publish: number): Promise<z.infer<typeof claim>> {
   const path = claimPath(publish);

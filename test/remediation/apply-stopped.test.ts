@@ -42,6 +42,22 @@ test('a file STOP stops it before the next action, and removing it lets it conti
   expect(harness.writes()).toHaveLength(3);
 });
 
+test('a file STOP that comes while the service asks for a pause keeps the action from being sent again', async () => {
+  await harness.useApprovedPlan();
+  const file = join(harness.place.folder, 'data', 'STOP');
+  let asked = 0;
+  harness.faultHook = ({ method }) => {
+    if (method !== 'DELETE' || ++asked > 1) return undefined;
+    writeFileSync(file, '');
+    return { status: 429, body: '{"errors": []}' };
+  };
+  const first = await harness.apply([], 6);
+  expect(harness.statuses(first)).toEqual([['failed', `it was not sent: ${file} exists: remove it to continue`]]);
+  expect(harness.writes()).toHaveLength(1);
+  await rm(file);
+  expect((await harness.apply()).rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
+});
+
 test('a signal stops it before the next action, and the current one is completed', async () => {
   await harness.useApprovedPlan();
   const stop = new AbortController();

@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AgentRecord } from '../../sandbox/platform/context.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { cli } from '../helpers/cli.ts';
 import { playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
 import type { TestProject } from '../helpers/test-project.ts';
@@ -284,6 +286,36 @@ test('a finding that was accepted since the plan is skipped', async () => {
   const later = await harness.place.plan(['--max-percent', '100']);
   expect(later.actions.map(({ finding_id }) => finding_id)).not.toContain(id);
   expect(later.skipped).toEqual([{ finding_id: id, reason: 'accepted until 2027-01-01T00:00:00Z: kept' }]);
+});
+
+/** The first action of an approved plan is as a kill leaves it before its request: the ledger has its intent. */
+async function interruptFirst(): Promise<Plan> {
+  const plan = await harness.planAndApprove();
+  await harness.apply();
+  const [intent] = (await readFile(join(harness.place.folder, 'data', 'ledger.ndjson'), 'utf8')).split('\n');
+  await replaceLedger(harness.place, `${intent}\n`);
+  harness.reset((all) => all);
+  return plan;
+}
+
+test('an action that was interrupted, and certainly not done, is not sent once its finding is accepted', async () => {
+  const plan = await interruptFirst();
+  await acceptFinding(plan.actions[0]!.finding_id);
+  const applied = await harness.apply();
+  expect(harness.statuses(applied)[0]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
+  expect(harness.writes()).toHaveLength(2);
+});
+
+test('what stops an apply while it settles an interrupted action keeps that action from being sent', async () => {
+  await interruptFirst();
+  const stop = join(harness.place.folder, 'data', 'STOP');
+  harness.faultHook = ({ path }) => (path.includes('/agents/') ? void writeFileSync(stop, '') : undefined);
+  const applied = await harness.apply([], 6);
+  expect([applied.rows, applied.stopped?.reason]).toEqual([[], `${stop} exists: remove it to continue`]);
+  expect(harness.writes()).toEqual([]);
+  await rm(stop);
+  harness.faultHook = undefined;
+  expect((await harness.apply()).rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
 });
 
 test('a finding that is accepted while the plan is applied is skipped, if its action has not begun', async () => {

@@ -1,7 +1,9 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startMailServer } from '../../helpers/mail-server.ts';
+import { listWrites, playbookHarness } from '../../helpers/playbook-harness.ts';
+import { tempFolder } from '../../helpers/temp.ts';
 import { hashFile } from '../../helpers/warehouse-checks.ts';
 import { mailing } from '../../mail/mail-project.ts';
 import {
@@ -59,6 +61,38 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
     [0, 0],
     [0.9, 0],
   ])('during a run, down to %d of the working file and %d MiB: 1, nothing lost, the next run completes', fillDuringRun);
+
+  test('during an apply: 1, and the line that did not fit is continued: each action is sent once', async () => {
+    let isFull = false;
+    const place = await playbookHarness({
+      playbook: 'reap-dead-agents',
+      faultHook: ({ method }) => {
+        if (method === 'DELETE' && !isFull) fillDisk(data, 0);
+        isFull ||= method === 'DELETE';
+        return undefined;
+      },
+    });
+    const data = join(await tempFolder(), 'data');
+    await mkdir(data);
+    mountUntilEnd(data, 80);
+    await cp(join(place.folder, 'data'), data, { recursive: true });
+    await place.configure((config) => {
+      config.data = data;
+    });
+    await place.plan(['--max-percent', '100']);
+    await place.approve(['--by', 'A'.repeat(250)]); // six lines are longer than a page of the disk, and five are not
+    const sent = () => listWrites(place.sandbox.log).length;
+    expect((await place.apply([], 1)).stderr).toMatch(DISK_FULL);
+    expect((await readFile(join(data, 'ledger.ndjson'), 'utf8')).split('\n')).toHaveLength(6);
+    expect((await place.apply([], 1)).stderr).toMatch(DISK_FULL);
+    expect(sent()).toBe(3);
+
+    await rm(join(data, 'ballast'));
+    const { rows } = (await place.apply()).json<{ rows: { status: string }[] }>();
+    expect(rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
+    expect(sent()).toBe(3);
+    expect((await place.tidemark(['playbook', 'ledger', 'verify'])).exit).toBe(0);
+  });
 
   test('of the reports alone: the job mails what changed, and says why there are no reports', async () => {
     const server = await startMailServer();

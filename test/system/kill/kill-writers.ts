@@ -66,6 +66,8 @@ export async function killPrunes(every: number): Promise<void> {
     { plan: 'p-20260901T000000Z-00000002', day: '2026-09-01' },
     { plan: 'p-20270601T000000Z-00000003', day: '2027-06-01', status: 'applied' },
   ]);
+  // From then on, the warehouse refuses every ledger that does not continue this one.
+  expect((await project.tidemark(['playbook', 'ledger', '--accept', ...LATE])).exit).toBe(0);
   const states = new Set<string>();
   const writes = await killAtWrites(every, ['prune', '--yes', ...LATE], project.folder, async () => {
     const { exit, stdout } = await project.tidemark(['playbook', 'ledger', 'verify', ...LATE]);

@@ -1,7 +1,7 @@
-import { cp, readdir, writeFile } from 'node:fs/promises';
+import { cp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { claimPath } from '../../../src/lake/statements.ts';
+import { claimPath, WRITERS } from '../../../src/lake/statements.ts';
 import { cli } from '../../helpers/cli.ts';
 import type { LakeProject } from '../../helpers/lake-project.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
@@ -36,6 +36,15 @@ test('a lake without statements, as an earlier version has written it, is read, 
   expect(restored).toMatchObject({ exit: 0 });
   for (const { stderr } of [verified, restored])
     expect(stderr).toContain('no publish states what the logs of this lake have');
+});
+
+test('what a publish states counts however many later ones were killed', async () => {
+  const lake = join(await tempFolder(onTestFinished), 'lake');
+  await cp(project.store.name, lake, { recursive: true });
+  for (let killed = 5; killed < 5 + 64; killed++) await writeFile(join(lake, claimPath(killed * WRITERS)), '{}\n');
+  await rm(join(lake, 'runs_changes', '_delta_log', '00000000000000000003.json'));
+  const { exit, stderr } = await cli(['lake', 'verify', '--lake', lake], { cwd: project.folder });
+  expect([stderr, exit]).toEqual([expect.stringContaining('and publish 4096 states version 3'), 4]);
 });
 
 test('a number that is taken and not there is an error, and no next number', async () => {

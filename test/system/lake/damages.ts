@@ -1,6 +1,7 @@
 import { cp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { claimPath, WRITERS } from '../../../src/lake/statements.ts';
 import { cli } from '../../helpers/cli.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
 import { type Cleanup, tempFolder } from '../../helpers/temp.ts';
@@ -117,9 +118,21 @@ export const DAMAGES: readonly Damage[] = [
     says: /autoscaler_health_changes has 3 rows in 3 files, and publish \d+ states 4 rows in 4 files/u,
   },
   {
+    name: 'a commit names a file as no file system can',
+    make: (lake) => editText(join(lake, HEALTH_TABLE, version(2)), (text) => text.replace(/"path":"[\w-]+/u, '$&%00')),
+    says: /autoscaler_health_changes\/_delta_log\/0+2\.json is not a commit/u,
+  },
+  {
     name: 'a last checkpoint is named that is not there',
     make: (lake) => writeFile(join(lake, HEALTH_TABLE, '_delta_log', '_last_checkpoint'), '{"version": 1, "size": 1}'),
     says: /autoscaler_health_changes\/_delta_log\/0+1\.checkpoint\.parquet is missing or damaged/u,
+  },
+  {
+    name: 'a publish states a table beside the lake',
+    make: (lake) =>
+      editText(join(lake, claimPath(4 * WRITERS)), (text) => text.replace(HEALTH_TABLE, `../${HEALTH_TABLE}`)),
+    says: /_publishes\/0+4096\.json is not the statement of a publish/u,
+    restoreExit: 4,
   },
   {
     name: 'the numbers that publishes have taken are gone',
