@@ -33,6 +33,22 @@ test('a first night on which every source fails is no clean estate: no report ha
   expect(await read('drift.txt')).not.toContain('No drift was resolved');
 });
 
+test('a first night on which every source fails has no empty week, and no link to a table that is not there', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(NIGHT, { workspaces: 'failed', agents: 'failed', agent_pools: 'failed', keys: 'failed' });
+  const names = ['deadlines', 'drift', 'check-failure', 'agent-health', 'cost'];
+  const read = await render(warehouse, names);
+  expect(JSON.parse(await read('deadlines.json')).weeks).toEqual([]);
+  for (const name of names) {
+    const page = await read(`${name}.html`);
+    const links = [...page.matchAll(/href="#([^"]+)"/gu)].map(([, id]) => id);
+    expect(
+      links.filter((id) => !page.includes(`id="${id}"`)),
+      name,
+    ).toEqual([]);
+  }
+});
+
 test('a night after a failed pull knows of no change, and says so of each table of changes', async () => {
   const warehouse = await createReportWarehouse();
   await warehouse.pull('2026-10-30T02:15:00Z', { workspaces: [workspace('a', { drifted: true })] });
