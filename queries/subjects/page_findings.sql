@@ -7,6 +7,7 @@ select
   findings.first_seen,
   if(placed.state in ('new', 'open'), least(findings.opened_at, placed.state_since), null) as opened_at,
   findings.times_reopened,
+  if(findings.unassessed_since <= $as_of::timestamptz, findings.unassessed_since, null) as unassessed_since,
   if(placed.state = 'accepted', findings.accepted_owner, null) as accepted_owner,
   if(placed.state = 'accepted', findings.accepted_until, null) as accepted_until,
   if(placed.state = 'accepted', findings.accepted_reason, null) as accepted_reason,

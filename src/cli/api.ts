@@ -42,7 +42,7 @@ export const define: DefineCommand = (command) => {
     .runs(() => import('./api.ts'), 'api')
     .addHelpText(
       'after',
-      '\nIt prints what the service answers, with the secrets in it: only tokens and passwords of the configuration are masked.',
+      '\nIt prints what the service answers, with the secrets in it: only\ntokens and passwords of the configuration are masked.',
     );
 };
 

@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { DocumentedCommand } from '../../src/cli/define.ts';
 import { defineProgram } from '../../src/cli/index.ts';
 import { formatManPage } from '../../src/cli/man-page.ts';
 import { EXIT } from '../../src/core/errors.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 
 const program = await defineProgram();
 const page = await formatManPage('2026-11-20');
@@ -29,6 +32,9 @@ test.each(listCommands(program, 'tidemark'))(
     for (const argument of command.registeredArguments) {
       expect(section).toMatch(new RegExp(`^  ${argument.name()} `, 'mu'));
     }
+    // what is told, and is no command to copy, fits the width of the page
+    const told = section.split('\nExamples:')[0]?.split('\n') ?? [];
+    expect(told.filter((line) => line.length > 73)).toEqual([]);
     const { examples } = command.readTexts();
     expect(examples).toMatch(/\S/u);
     expect(section).toContain(examples.trimEnd().replaceAll('…', '...'));
@@ -39,6 +45,16 @@ test('the manual has the global options and every exit status', () => {
   for (const { flags } of program.options) expect(text).toContain(`.B "${flags}"`);
   const [, status = ''] = text.split('.SH EXIT STATUS');
   for (const code of Object.values(EXIT)) expect(status).toContain(`.TP\n.B "${code}"\n`);
+});
+
+test('an exit status means in the manual what docs/commands.md says', async () => {
+  const document = await readFile(join(PACKAGE_ROOT, 'docs', 'commands.md'), 'utf8');
+  const rows = [...document.matchAll(/^\| (\d+) \| (.+) \|$/gmu)];
+  expect(rows).toHaveLength(Object.keys(EXIT).length);
+  for (const [, code, meaning = ''] of rows) {
+    const told = meaning.replaceAll('`', '');
+    expect(text).toContain(`.TP\n.B "${code}"\n${told.charAt(0).toUpperCase()}${told.slice(1)}.\n`);
+  }
 });
 
 test.for([

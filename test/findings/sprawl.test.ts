@@ -41,6 +41,27 @@ test.each([
 });
 
 const LATER = '2026-11-21T02:15:00Z';
+
+test('a note about a module ends as deleted with its workspace, and as resolved where the workspace moved on', async () => {
+  const warehouse = await createFindingsWarehouse();
+  const night = async (at: string, modules: readonly ReturnType<typeof used>[], ...names: readonly string[]) => {
+    const workspaces = names.map((name) => ({ external_id: `ws-${name}`, workspace_name: name }));
+    await warehouse.pull(at, 'acme', 'workspaces', { workspaces });
+    await warehouse.pull(at, 'acme', 'modules', { modules });
+    return warehouse.evaluate(at);
+  };
+  await night(NOW, [used('net', '2.0.0', 'newest'), used('net', '1.0.0', 'gone', 'moved')], 'newest', 'gone', 'moved');
+  await night(LATER, [used('net', '2.0.0', 'newest', 'moved')], 'newest', 'moved');
+  const events = await warehouse.database.rows(
+    `select subject_name, reason from finding_events join findings using (finding_id)
+     where findings.rule = 'module-sprawl' and changed_at = timestamptz '${LATER}' order by 1`,
+  );
+  expect(events).toEqual([
+    { subject_name: 'gone', reason: 'deleted' },
+    { subject_name: 'moved', reason: 'gone' },
+  ]);
+});
+
 /** More workspaces are counted than named. */
 const cut = (name: string, version: string, count: number, ...workspaces: readonly string[]) => ({
   ...used(name, version, ...workspaces),

@@ -60,7 +60,7 @@ export function shareBrowser(
       // An address that differs in its hash alone would not be loaded again.
       if (withoutHash(page.url()) === withoutHash(address)) await page.goto('about:blank');
       await page.setViewportSize(SCREEN);
-      await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
+      await page.emulateMedia({ colorScheme: 'light', media: 'screen', forcedColors: 'none' });
       problems.length = 0;
       await page.goto(address);
       return page;
@@ -108,7 +108,8 @@ export async function inspectPage(page: Page, options: Inspection = {}): Promise
   }
   await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })");
   await page.evaluate(axe.source);
-  const rules = Object.fromEntries(withoutRules.map((rule) => [rule, { enabled: false }]));
+  const left = Object.fromEntries(withoutRules.map((rule) => [rule, { enabled: false }]));
+  const rules = { 'target-size': { enabled: true }, ...left }; // WCAG 2.2: axe-core has it off
   for (const view of views) {
     const name = await show(page, view);
     for (const violation of await findViolations(page, { rules })) found.push(`${name}: ${violation}`);

@@ -215,3 +215,13 @@ it('does not know which pools have no live agent while the agents never complete
   );
   expect(pools_down).toEqual([]);
 });
+
+it('says of how many pools it is not known while the agents of one target fail', async () => {
+  const warehouse = await createReportWarehouse();
+  for (const target of ['acme', 'other']) {
+    await warehouse.pull(FIRST, { agent_pools: [{ pool_id: 'p', name: 'p' }], agents: [] }, target);
+  }
+  await warehouse.pull(SECOND, { agents: 'failed', agent_pools: 'failed' }, 'other');
+  const { summary } = await warehouse.data('agent-health', SECOND, []);
+  expect(summary.headline).toBe('1 of 2 pools has no live agent, of 1 it is not known; 0 of 0 agents are silent');
+});

@@ -50,6 +50,22 @@ describe('the certificates report', () => {
     ]);
   });
 
+  it('says in words how long ago a root has expired, and how long another one lasts', async () => {
+    const warehouse = await createReportWarehouse();
+    const ends = ['2026-11-01T02:15:00Z', '2026-11-19T02:15:00Z', '2026-11-20T00:15:00Z', '2026-11-21T02:00:00Z'];
+    await warehouse.pull(AS_OF, {
+      ca_roots: [...ends, '2032-11-20T02:15:00Z'].map((not_after, index) => root(`${index}`, not_after)),
+    });
+    const { roots } = await warehouse.data('certificates', AS_OF, ['roots']);
+    expect((roots as { time_left: { text: string }[] }[]).map(({ time_left }) => time_left[0]?.text)).toEqual([
+      'expired 19 days ago',
+      'expired 1 day ago',
+      'expired within the last day',
+      '0 days left',
+      '2,192 days left',
+    ]);
+  });
+
   it('does not know the end of an intermediate that cannot be read, unless its root is inactive', async () => {
     const warehouse = await createReportWarehouse();
     const unreadable = (root_id: string) => ({ fingerprint: `of ${root_id}`, kind: 'intermediate', root_id });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { evaluateFindings } from '../../src/tell/findings/evaluate.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import {
   createReportWarehouse,
@@ -235,4 +236,23 @@ describe('the lead of a report', () => {
       about: 'rotate keys whose newest version is older than 90 days',
     });
   });
+});
+
+it('a page with findings of several targets names the target of each line, one with those of one target none', async () => {
+  const warehouse = await createReportWarehouse();
+  const read = async (at: string, extension: string) => {
+    const options = warehouse.options(at, { names: ['drift'] });
+    const { database, files, thresholds, asOf } = options;
+    await evaluateFindings({ database, files, thresholds, asOf });
+    await renderReports(options);
+    return readFile(join(options.out, `drift.${extension}`), 'utf8');
+  };
+  await warehouse.pull(night(1), { workspaces: [workspace('web', { drifted: true })] });
+  expect(await read(night(1), 'txt')).toMatch(/Workspace web drifts.*\n {4}since 2026-11-01\n/u);
+  await warehouse.pull('2026-11-01T02:15:01Z', { workspaces: [workspace('web', { drifted: true })] }, 'second');
+  const text = await read('2026-11-01T02:15:01Z', 'txt');
+  expect(text.match(/Workspace web drifts.*\n {4}since 2026-11-01, in \w+\n/gu)).toHaveLength(2);
+  const page = await read('2026-11-01T02:15:01Z', 'html');
+  expect(page).toContain(', in <bdi>acme</bdi>');
+  expect(page).toContain(', in <bdi>second</bdi>');
 });

@@ -32,6 +32,16 @@ describe('the overview', () => {
     ]);
   });
 
+  it('shows a number whose source was tried and never pulled as not known, and none of what no target has', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')], keys: 'failed', mesh_roles: [] });
+    const { areas } = await warehouse.data('overview', FIRST, ['areas']);
+    expect((areas as Record<string, unknown>[]).map(({ measure, number }) => [measure, number])).toEqual([
+      ['keys overdue for rotation', null],
+      ['keys with too many versions enabled', null],
+    ]);
+  });
+
   it('counts expired and expiring certificates separately', async () => {
     const warehouse = await createReportWarehouse();
     const root = (root_id: string, not_after: string) => ({ root_id, active: true, not_before: FIRST, not_after });

@@ -113,6 +113,23 @@ describe('the timeline of a subject', () => {
     expect(left.stale).toMatch(/^The last complete pull of workspaces is older than .*; .* is left out by the config/u);
   });
 
+  it('says since when a finding is not assessed, also where its pull is complete', async () => {
+    await night(1, [workspace('api', { drifted: true, resources_drifted: 1 })]);
+    await night(2, [workspace('api', { drifted: null, resources_drifted: null })]);
+    const at = async (number: number) => (await view('workspace', 'ws-api', number)).findings;
+    expect(await at(1)).toMatchObject([{ rule: 'drifted-workspace', unassessed: '' }]);
+    expect(await at(2)).toMatchObject([{ rule: 'drifted-workspace', unassessed: '2026-11-02 02:15' }]);
+    const options = warehouse.options(day(2), { names: ['drift'], subjectPages: 1 });
+    await renderReports(options);
+    const page = await readFile(
+      join(options.out, subjectPath({ target: 'acme', type: 'workspace', id: 'ws-api' })),
+      'utf8',
+    );
+    expect(page).toContain(
+      'open since 2026-11-01 02:15, first seen 2026-11-01 02:15, not assessed since 2026-11-02 02:15',
+    );
+  });
+
   it('shows actions with who approved them', async () => {
     await night(1, [workspace('api', { drifted: true, resources_drifted: 1 })]);
     await warehouse.database.run(

@@ -34,6 +34,22 @@ test('a first night on which every source fails is no clean estate: no report ha
   expect(await read('drift.txt')).not.toContain('No drift was resolved');
 });
 
+test('a first night on which every source fails has no empty week, and no link to a table that is not there', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(NIGHT, { workspaces: 'failed', agents: 'failed', agent_pools: 'failed', keys: 'failed' });
+  const names = ['deadlines', 'drift', 'check-failure', 'agent-health', 'cost'];
+  const read = await render(warehouse, names);
+  expect(JSON.parse(await read('deadlines.json')).weeks).toEqual([]);
+  for (const name of names) {
+    const page = await read(`${name}.html`);
+    const links = [...page.matchAll(/href="#([^"]+)"/gu)].map(([, id]) => id);
+    expect(
+      links.filter((id) => !page.includes(`id="${id}"`)),
+      name,
+    ).toEqual([]);
+  }
+});
+
 test('what a rule does not know of a subject leaves its report unknown, and not ok', async () => {
   const warehouse = await createMailWarehouse();
   const agents = [{ agent_id: 'a', pool_id: 'p', status: 'draining', last_ping_at: NIGHT }];

@@ -65,6 +65,7 @@ with
       count(*) as pools,
       count(*) filter (live = 0) as pools_without_live_agents,
       count(*) filter (agents = 0) as empty_pools,
+      count(*) filter (live is null) as unknown_pools,
       exists (from assessed) or count(*) = 0 as is_known,
     from pools
   ),
@@ -95,6 +96,7 @@ with
       agent_counts.unnamed_agents,
       if(is_known, pool_counts.empty_pools, null) as empty_pools,
       if(is_known, attached.stranded_workspaces, null) as stranded_workspaces,
+      pool_counts.unknown_pools,
       case when state.comparable then before_counts.pools end as pools_before,
       case when state.comparable then before_counts.agents end as agents_before,
       case when state.comparable then before_counts.pools_without_live_agents end as pools_without_live_agents_before,
@@ -105,7 +107,7 @@ with
 select
   *,
   format(
-    '{} of {} {} {} no live agent{}; {}',
+    '{} of {} {} {} no live agent{}{}; {}',
     coalesce(pools_without_live_agents::varchar, '?'),
     pools,
     if(pools = 1, 'pool', 'pools'),
@@ -115,6 +117,7 @@ select
       when 1 then ', and 1 workspace waits'
       else format(', and {} workspaces wait', stranded_workspaces)
     end,
+    if(unknown_pools between 1 and pools - 1, format(', of {} it is not known', unknown_pools), ''),
     if(
       pools_without_live_agents is null and agents = 0,
       'the agents are not known',

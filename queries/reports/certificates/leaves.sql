@@ -41,7 +41,7 @@ select
         'text': case
           when left_hours < 0 then format('expired {:,} {} ago', round(-left_hours)::bigint, if(round(-left_hours) = 1, 'hour', 'hours'))
           when left_hours < 96 then format('{} {} left', round(left_hours)::bigint, if(round(left_hours) = 1, 'hour', 'hours'))
-          else format('{} days left', round(left_hours)::bigint // 24)
+          else format('{:,} days left', round(left_hours)::bigint // 24)
         end,
       },
     ]

@@ -21,7 +21,7 @@ select
   active,
   not_before,
   not_after,
-  date_diff('hour', $as_of::timestamptz, not_after) // 24 as left_days,
+  trunc((epoch(not_after) - epoch($as_of::timestamptz)) / 86400)::bigint as left_days,
   if(
     not_after is null,
     [],
@@ -29,7 +29,11 @@ select
       {
         'kind': case state when 'valid' then 'good' when 'inactive' then 'soft' else 'bad' end,
         'value': least(greatest(left_days, 0), 365), -- a root of many years leaves room for the others
-        'text': if(left_days < 0, format('expired {} days ago', -left_days), format('{} {} left', left_days, if(left_days = 1, 'day', 'days'))),
+        'text': case
+          when not_after > $as_of::timestamptz then format('{:,} {} left', left_days, if(left_days = 1, 'day', 'days'))
+          when left_days = 0 then 'expired within the last day'
+          else format('expired {:,} {} ago', -left_days, if(left_days = -1, 'day', 'days'))
+        end,
       },
       {'kind': 'limit', 'value': $certificate_days::double, 'text': format('notice {:g} days before', $certificate_days::double)},
     ]

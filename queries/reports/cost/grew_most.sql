@@ -1,9 +1,9 @@
--- grain: one row per workspace that has more resources than 30 days ago, the one that grew most first
+-- grain: one row per workspace that has more resources than 30 days ago, or than in the first pull, the one that grew most first
 -- title: What grew most
--- about: Within 30 days. "Night" is that of the largest step. A workspace that is new since then grew from 0.
+-- about: Within 30 days, or since the first pull. "Night" is that of the largest step. A workspace that is new since then grew from 0.
 -- counted: resources
 -- empty: No workspace has grown.
--- labels: workspace_name=Workspace; project_name=Project; resources_before=30 days ago; grew=Grew by; step=Largest step; step_at=Night
+-- labels: workspace_name=Workspace; project_name=Project; resources_before=Before; grew=Grew by; step=Largest step; step_at=Night
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 -- limit: 50

@@ -11,7 +11,14 @@ with
     from deadlines_at($as_of)
     where ends_at <= $as_of::timestamptz + interval 90 days
   ),
-  weeks as (select unnest(range(-1, 13)) as place)
+  -- where nothing was ever pulled, no week is known to be empty
+  weeks as (
+    select unnest(range(-1, 13)) as place
+    where exists (from known) or exists (
+      from source_state_at($as_of)
+      where as_of is not null and source in ('ca_roots', 'keys', 'leaf_certificates', 'servers', 'tokens', 'workspaces')
+    )
+  )
 select
   if(place < 0, 'overdue', strftime(timezone('UTC', $as_of::timestamptz + to_days((place * 7)::integer)), '%Y-%m-%d')) as week,
   -- A row holds 60 squares; the number says how many there are.

@@ -43,7 +43,7 @@ select
       {
         'kind': if(state = 'overdue', 'bad', 'good'),
         'value': age_days,
-        'text': format('{} {}', age_days, if(age_days = 1, 'day', 'days')),
+        'text': format('{:,} {}', age_days, if(age_days = 1, 'day', 'days')),
       },
       {'kind': 'limit', 'value': $key_rotation_days::double, 'text': format('limit {:g} days', $key_rotation_days::double)},
     ]

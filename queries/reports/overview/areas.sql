@@ -1,4 +1,4 @@
--- grain: one row per number of an area whose sources were pulled
+-- grain: one row per number of an area whose sources were pulled, or could not be
 -- title: In numbers
 -- sources: agent_pools, agents, ca_roots, external_volumes, key_distributions, keys, kms_providers, leaf_certificates, mesh_roles, modules, providers, tf_versions, volume_snapshots, volumes, workspaces
 -- about: What is 0, and was 0 before, is left out. "Before" is the previous complete pull, or the previous run for numbers that their report does not compare.
@@ -30,14 +30,19 @@ with
       (20, 'Certificates', 'certificates', 'leaf_certificates', 'leaf certificates expiring', 'leaves_expiring', null, null),
       (21, 'Certificates', 'certificates', 'leaf_certificates', 'leaf certificates expired', 'leaves_expired', null, null)
   ),
-  pulled as (select distinct source from source_state_at($as_of) where as_of is not null),
+  pulled as (
+    select source, bool_or(as_of is not null) as is_known
+    from source_state_at($as_of)
+    where as_of is not null or status in ('failed', 'quarantined')
+    group by source
+  ),
   read as (
     select
       place,
       area,
       report,
       measure,
-      ($summaries::json -> report ->> number)::bigint as number,
+      if(is_known, ($summaries::json -> report ->> number)::bigint, null) as number,
       -- what a part that is not known hides is no change
       ($summaries::json -> report ->> 'baseline') = 'false'
       and coalesce(($summaries::json -> report ->> 'unknown_parts')::bigint, 0) = 0
@@ -54,7 +59,7 @@ with
       if(has_changes, ($summaries::json -> report ->> 'deleted')::bigint, null) as deleted,
       if(has_changes, $summaries::json -> report ->> 'equation', null) as equation,
     from measures
-    semi join pulled using (source)
+    join pulled using (source)
   )
 select
   area,

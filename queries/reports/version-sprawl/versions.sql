@@ -66,7 +66,7 @@ select
         else 'soft'
       end,
       'value': coalesce(configured.workspaces, 0),
-      'text': format('{} {}', coalesce(configured.workspaces, 0), if(configured.workspaces = 1, 'workspace', 'workspaces')),
+      'text': format('{:,} {}', coalesce(configured.workspaces, 0), if(configured.workspaces = 1, 'workspace', 'workspaces')),
     }
   ] as used_by,
   listed.workspace_count,

@@ -101,5 +101,5 @@ function viewLine(exchange: Exchange, row: TextRow, at: Date) {
   });
   const filters = { rule__exact: row.rule ?? '', target__exact: row.target ?? '', severity__exact: 'critical' };
   const findings = pageHref(exchange, '/tables/findings?state__not=resolved&state__not=accepted', filters);
-  return { ...line, since: `${line.since}, in ${row.target}`, href: line.href ?? findings };
+  return { ...line, href: line.href ?? findings };
 }

@@ -139,11 +139,16 @@ function buildFigure(value: Value, label: string, { hash, data }: HelperOptions)
     isFlat: value !== null && Number(value) === 0 && Number(hash.before ?? 0) === 0,
     value: formatValue(value, kind),
     label: kind === 'number' && Number(value) === 1 ? label.replace(PLURAL, '$1$2') : label,
-    href: resolveHref(root.page, hash.href) ?? (rows ? `#${rows.id}` : null),
+    href: resolveHref(root.page, hash.href) ?? (isOnPage(rows) ? `#${rows.id}` : null),
     changes: formatFigureChanges(value, hash),
     stale: rows ? rows.stale : hasStaleSource(root.page, hash.sources),
     state: typeof hash.state === 'string' && Number(value) > 0 ? hash.state : null,
   };
+}
+
+/** A table without rows is a line of what was not found, unless it says nothing there. */
+function isOnPage(table: TableView | undefined): table is TableView {
+  return table !== undefined && (table.total > 0 || !table.isQuiet);
 }
 
 /** The plural with which a label begins, also after an adjective. A label that begins with a preposition counts something else. */

@@ -13,7 +13,11 @@ export function buildLead(data: ReportData, links: SubjectLinks) {
   const { finding_counts = [], open_findings = [] } = data as unknown as Readonly<Record<string, readonly Row[]>>;
   const [counts] = finding_counts;
   if (data.state === null || !counts) return null;
-  const lines = open_findings.map((row) => toLeadLine(row, Date.parse(data.as_of), links));
+  const hasSeveralTargets = new Set(open_findings.map(({ target }) => target)).size > 1;
+  const lines = open_findings.map((row) => {
+    const line = toLeadLine(row, Date.parse(data.as_of), links);
+    return hasSeveralTargets ? line : { ...line, target: '' };
+  });
   return {
     state: data.state,
     /** `4 critical`, `70 warnings`: the number behind the state. */
@@ -46,6 +50,8 @@ export function toLeadLine(row: Row, now: number, { linkSubject, linkProduct }: 
     title: truncate(toText(row.title)),
     href: (own && linkSubject?.(own)) ?? null,
     since: formatSince(toText(row.since), now),
+    /** Two targets may have the same of a rule. Empty on a page with findings of one target. */
+    target: toText(row.target),
     /** `2 new, 1 returned`; empty where nothing changed. */
     changes: toText(row.changes),
     repair: toText(row.repair),

@@ -146,6 +146,8 @@ export function toFindingView(row: Row, guide: readonly Guide[]) {
     since: formatTime(shownSince(row)),
     first_seen: formatTime(String(row.first_seen)),
     times_reopened: Number(row.times_reopened ?? 0),
+    /** Since when it is not known whether it is still so; empty where it is. */
+    unassessed: typeof row.unassessed_since === 'string' ? formatTime(row.unassessed_since) : '',
     accepted:
       row.accepted_owner === null
         ? ''

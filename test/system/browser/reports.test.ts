@@ -62,6 +62,8 @@ describe('the reports of five runs of the sandbox', () => {
   });
 });
 
+const SWATCHES = `[...document.querySelectorAll('.swatch')].map((swatch) => getComputedStyle(swatch).backgroundColor)`;
+
 describe.skipIf(noBrowser !== undefined)('in a browser', () => {
   const { open: openPage, problems, browser } = shareBrowser((address, opened) => address === opened);
   const open = (name: string) => openPage(`file://${out(`${name}.html`)}`);
@@ -162,6 +164,24 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
     const page = await open('drift');
     await page.emulateMedia({ media: 'print' });
     expect(await page.locator('#drifting input').isVisible()).toBe(false);
+    expect(await page.locator('nav').isVisible()).toBe(false);
     expect(await page.locator('#drifting tbody tr').last().isVisible()).toBe(true);
+  });
+
+  it('prints the findings that a screen shows on demand', async () => {
+    const page = await open('overview');
+    const last = page.locator('.others .wrong').last();
+    expect(await last.isVisible()).toBe(false);
+    await page.emulateMedia({ media: 'print' });
+    expect(await last.isVisible()).toBe(true);
+  });
+
+  it('keeps the colors of a legend where the system forces its own', async () => {
+    const page = await open('drift');
+    const colors = () => page.evaluate<readonly string[]>(SWATCHES);
+    const own = await colors();
+    expect(new Set(own).size).toBeGreaterThan(3);
+    await page.emulateMedia({ forcedColors: 'active' });
+    expect(await colors()).toEqual(own);
   });
 });
