@@ -1,6 +1,7 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { systemLack } from '../core/fs.ts';
 import { listAt, textAt, valueAt } from '../core/json-path.ts';
 import { shortenText, stripControls } from '../core/log.ts';
 import { tryParseJson } from './json.ts';
@@ -227,6 +228,9 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
   if (!isNetworkError(error)) throw error;
   // The messages of these errors are not shown: they may repeat what was sent.
   const codes = causes.flatMap((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : []));
+  // undici loads its parser as it connects, for which V8 may have no address space.
+  const lack = causes.some((cause) => cause instanceof RangeError) ? systemLack(error) : undefined;
+  if (lack !== undefined) return problem('unreachable', lack, { retryable: 'no', hint: 'nothing was sent' });
   if (codes.includes('UND_ERR_CONNECT_TIMEOUT')) {
     return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`, { notProcessed: true });
   }
