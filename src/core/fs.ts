@@ -116,20 +116,23 @@ const LACKS: Readonly<Record<string, string>> = {
     'a module cannot be read: raise the limit of open files (`ulimit -n`), or install Tidemark again',
 };
 
-/** The same in the words of DuckDB and of V8, which have no codes. Node loads WebAssembly to read HTTP, with much address space. */
-const SAID: readonly (readonly [code: string, words: RegExp])[] = [
-  ['EMFILE', /(?:IO|FATAL) Error: .*too many open files/iu],
-  ['ENOSPC', /(?:IO|FATAL) Error: .*no space left/iu],
-  ['EDQUOT', /(?:IO|FATAL) Error: .*disk quota/iu],
-  ['EFBIG', /(?:IO|FATAL) Error: .*file too large/iu],
-  ['ENOMEM', /^WebAssembly\.\w+\(\): Out of memory/u],
-];
+/** How DuckDB says the same: its errors have no codes. */
+const SAID: Readonly<Record<string, string>> = {
+  'too many open files': 'EMFILE',
+  'no space left': 'ENOSPC',
+  'disk quota': 'EDQUOT',
+  'file too large': 'EFBIG',
+};
+const DUCKDB = new RegExp(`(?:IO|FATAL|INTERNAL|TransactionContext) Error: .*(${Object.keys(SAID).join('|')})`, 'iu');
+/** Node loads WebAssembly to read HTTP, for which V8 reserves 10 GiB of address space. */
+const WEB_ASSEMBLY = /^WebAssembly\.\w+\(\): Out of memory/u;
 
 /** What the system lacks for an operation, if that is why it failed. */
 export function systemLack(error: unknown): string | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     const { code, message } = inner as NodeJS.ErrnoException;
-    const lack = LACKS[code ?? ''] ?? LACKS[SAID.find(([, words]) => words.test(message))?.[0] ?? ''];
+    const said = WEB_ASSEMBLY.test(message) ? 'ENOMEM' : SAID[DUCKDB.exec(message)?.[1]?.toLowerCase() ?? ''];
+    const lack = LACKS[code ?? ''] ?? LACKS[said ?? ''];
     if (lack !== undefined) return lack;
   }
   return undefined;

@@ -93,7 +93,10 @@ export async function reportFullDisk<T>({ data, output }: Pick<Config, 'data' | 
     if (bytes < needed) throw diskFullError(path, needed, bytes, error);
     const free = folders.map((folder) => `${folder.bytes} bytes${folder.files} are free in ${folder.path}`);
     const lack = systemLack(error) ?? 'the disk is full';
-    throw new TidemarkError('INCOMPLETE', `${lack}: ${free.join(', ')}`, { hint: NOTHING_LOST, cause: error });
+    throw new TidemarkError('INCOMPLETE', `${lack}: ${free.join(', ')}`, {
+      hint: `mend that and run it again: ${NOTHING_LOST}`,
+      cause: error,
+    });
   }
 }
 
@@ -103,9 +106,9 @@ async function measureFree(path: string) {
   return { path, bytes: await freeBytes(path), files: files === 0 ? '' : ` and ${plural(ffree, 'file')}` };
 }
 
-const NOTHING_LOST = 'free disk space and run it again: nothing is lost, and finished extractions are not repeated';
+const NOTHING_LOST = 'nothing is lost, and finished extractions are not repeated';
 
 function diskFullError(directory: string, neededBytes: number, freeNow: number, cause?: unknown): TidemarkError {
   const message = `the disk is full: ${neededBytes} bytes are needed in ${directory}, ${freeNow} are free`;
-  return new TidemarkError('INCOMPLETE', message, { hint: NOTHING_LOST, cause });
+  return new TidemarkError('INCOMPLETE', message, { hint: `free disk space and run it again: ${NOTHING_LOST}`, cause });
 }

@@ -173,7 +173,7 @@ export class QuerySession {
     const { asOf, output } = this.#options;
     await this.#connection.run("set TimeZone = 'UTC'");
     // the published warehouse is read-only, and the SQL that reports show calls these
-    for (const name of ['semver_key', 'interrupted_runs', 'previous_run_at', 'finding_states_at']) {
+    for (const name of ['semver_key', 'interrupted_runs', 'previous_run_at', 'finding_states_at', 'findings_at']) {
       await this.#connection.run(this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
     }
     if (asOf) for (const name of await listPast(this.#connection, this.#files)) this.#past.add(name);
