@@ -127,6 +127,13 @@ describe('--as-of', () => {
     expect(leaves.json()).toEqual([{ n: 0 }]);
   });
 
+  test.each(['pulls', 'runs'])('leaves out what the log %s has of later', async (log) => {
+    const count = async (...words: string[]) =>
+      (await sql('--json', ...words, `select count(distinct run_id) as n from ${log}`)).json();
+    expect(await count()).toEqual([{ n: 2 }]);
+    expect(await count('--as-of', '2026-10-01T12:00:00Z')).toEqual([{ n: 1 }]);
+  });
+
   test.each([
     'CA_Roots',
     '"ca_roots"',
