@@ -241,13 +241,13 @@ function createSettings(limits: QueryLimits, temporary: string): Readonly<Record
 async function listPast(connection: DuckDBConnection, files: SqlFiles, at: Date) {
   const macros = (await connection.runAndReadAll(files.read('query/past_macros'))).getColumns()[0] ?? [];
   const stored = (await connection.runAndReadAll(files.read('query/present_tables'))).getColumns()[0] ?? [];
-  const [tables, time] = [[...loadTables(files).values()], quoteLiteral(at.toISOString())];
-  const logs = tables.flatMap(({ name, loggedAt }) =>
+  const [known, time] = [[...loadTables(files).values(), ...loadViews(files)], quoteLiteral(at.toISOString())];
+  const logs = known.flatMap(({ name, loggedAt }) =>
     loggedAt !== undefined && stored.includes(name)
       ? [[name, `warehouse.main.${quoteIdent(name)} where ${quoteIdent(loggedAt)} <= ${time}::timestamptz`] as const]
       : [],
   );
-  const held = [...tables, ...loadViews(files)].filter(({ name }) => macros.includes(`${name}_at`));
+  const held = known.filter(({ name }) => macros.includes(`${name}_at`));
   return [...logs, ...held.map(({ name }) => [name, `${quoteIdent(`${name}_at`)}(${time})`] as const)];
 }
 
