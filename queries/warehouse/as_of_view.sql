@@ -1,2 +1,2 @@
 -- Hides a table behind its rows as of a time.
-create temp view {{table}} as from {{macro}}({{asOf}});
+create temp view {{table}} as from {{past}};

@@ -110,19 +110,30 @@ const LACKS: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open: raise the limit of open files (`ulimit -n`)',
   ENFILE: 'too many files are open on this machine',
   EIO: 'the disk cannot be read or written',
+  ENOMEM: 'the system gives no more memory: raise the limit of the address space (`ulimit -v`), or of the container',
   // Node searches for a package by opening files, and takes one that it cannot open for missing.
   ERR_MODULE_NOT_FOUND:
     'a module cannot be read: raise the limit of open files (`ulimit -n`), or install Tidemark again',
 };
 
-/** What the system lacks for an operation on a file, if that is why it failed. */
+/** How DuckDB says the same: its errors have no codes. */
+const SAID: Readonly<Record<string, string>> = {
+  'too many open files': 'EMFILE',
+  'no space left': 'ENOSPC',
+  'disk quota': 'EDQUOT',
+  'file too large': 'EFBIG',
+};
+const DUCKDB = new RegExp(`(?:IO|FATAL|INTERNAL|TransactionContext) Error: .*(${Object.keys(SAID).join('|')})`, 'iu');
+/** Node loads WebAssembly to read HTTP, for which V8 reserves 10 GiB of address space. */
+const WEB_ASSEMBLY = /^WebAssembly\.\w+\(\): Out of memory/u;
+
+/** What the system lacks for an operation, if that is why it failed. */
 export function systemLack(error: unknown): string | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
-    const { code } = inner as NodeJS.ErrnoException;
-    if (code !== undefined && LACKS[code] !== undefined) return LACKS[code];
-    if (/IO Error: .*(?:too many open files|no space left|disk quota)/iu.test(inner.message)) {
-      return /too many/iu.test(inner.message) ? LACKS.EMFILE : LACKS.ENOSPC;
-    }
+    const { code, message } = inner as NodeJS.ErrnoException;
+    const said = WEB_ASSEMBLY.test(message) ? 'ENOMEM' : SAID[DUCKDB.exec(message)?.[1]?.toLowerCase() ?? ''];
+    const lack = LACKS[code ?? ''] ?? LACKS[said ?? ''];
+    if (lack !== undefined) return lack;
   }
   return undefined;
 }

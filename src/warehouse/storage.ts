@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { isMemoryError, TidemarkError } from '../core/errors.ts';
-import { ignoreMissing } from '../core/fs.ts';
+import { ignoreMissing, systemLack } from '../core/fs.ts';
+import { plural } from '../core/plural.ts';
 import { landingBytes, landingDirectory, listLandings } from '../landing/store.ts';
 import { type Database, firstLine } from './database.ts';
 import { warehouseFiles } from './publish.ts';
@@ -86,17 +87,28 @@ export async function reportFullDisk<T>({ data, output }: Pick<Config, 'data' | 
     return await work();
   } catch (error) {
     if (classifyStorageError(error) !== 'disk-full') throw error;
-    const present = [data, output].filter((folder) => existsSync(folder));
-    const folders = await Promise.all(present.map(async (path) => ({ path, free: await freeBytes(path) })));
-    const { path = data, free = 0 } = folders.sort((a, b) => a.free - b.free)[0] ?? {};
-    throw diskFullError(path, Math.max(await requiredBytes(data), free + 1), free, error);
+    const folders = await Promise.all([data, output].filter((folder) => existsSync(folder)).map(measureFree));
+    const { path = data, bytes = 0 } = folders.toSorted((a, b) => a.bytes - b.bytes)[0] ?? {};
+    const needed = await requiredBytes(data);
+    if (bytes < needed) throw diskFullError(path, needed, bytes, error);
+    const free = folders.map((folder) => `${folder.bytes} bytes${folder.files} are free in ${folder.path}`);
+    const lack = systemLack(error) ?? 'the disk is full';
+    throw new TidemarkError('INCOMPLETE', `${lack}: ${free.join(', ')}`, {
+      hint: `mend that and run it again: ${NOTHING_LOST}`,
+      cause: error,
+    });
   }
 }
 
+/** Without inodes, a disk is full with any number of free bytes. Some file systems do not count them. */
+async function measureFree(path: string) {
+  const { files, ffree } = await statfs(path);
+  return { path, bytes: await freeBytes(path), files: files === 0 ? '' : ` and ${plural(ffree, 'file')}` };
+}
+
+const NOTHING_LOST = 'nothing is lost, and finished extractions are not repeated';
+
 function diskFullError(directory: string, neededBytes: number, freeNow: number, cause?: unknown): TidemarkError {
   const message = `the disk is full: ${neededBytes} bytes are needed in ${directory}, ${freeNow} are free`;
-  return new TidemarkError('INCOMPLETE', message, {
-    hint: 'free disk space and run it again: nothing is lost, and finished extractions are not repeated',
-    cause,
-  });
+  return new TidemarkError('INCOMPLETE', message, { hint: `free disk space and run it again: ${NOTHING_LOST}`, cause });
 }

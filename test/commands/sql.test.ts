@@ -128,6 +128,17 @@ describe('--as-of', () => {
   });
 
   test.each([
+    ['pulls', 'run_id', 1, 2],
+    ['runs', 'run_id', 1, 2],
+    ['changes', 'changes.at', 0, 1],
+  ])('leaves out what the log %s has of later', async (log, column, then, now) => {
+    const count = async (...words: string[]) =>
+      (await sql('--json', ...words, `select count(distinct ${column}) as n from ${log}`)).json();
+    expect(await count()).toEqual([{ n: now }]);
+    expect(await count('--as-of', '2026-10-01T12:00:00Z')).toEqual([{ n: then }]);
+  });
+
+  test.each([
     'CA_Roots',
     '"ca_roots"',
     '(from ca_roots)',

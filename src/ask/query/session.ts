@@ -43,8 +43,8 @@ export class QuerySession {
   /** Ends a query that runs: the caller, or the limit of time. */
   readonly #stop: LinkedSignal;
   readonly #timer: NodeJS.Timeout;
-  /** What has a past, and is not hidden yet. */
-  readonly #past = new Set<string>();
+  /** The SQL of what has a past, by its name, and is not hidden yet. */
+  readonly #past = new Map<string, string>();
 
   private constructor(
     connection: DuckDBConnection,
@@ -96,10 +96,10 @@ export class QuerySession {
    */
   async prepare(query: string, params: QueryParams = {}, maxRows?: number, isOwn = false) {
     return this.#run(async () => {
-      await this.#showPast(query);
       const text = `\n${query}`; // its lines are whole wherever it stands, and `queryError` counts them
       const statement = isOwn ? asOwn(text) : await readStatement(this.#connection, this.#files, text);
       await this.#assertKnown(statement);
+      await this.#showPast(query);
       const prepared = await this.#connection.prepare(statement.text);
       const values = bindValues(prepared, params);
       const whole = await this.#asSubquery(statement, prepared, values);
@@ -125,16 +125,10 @@ export class QuerySession {
 
   /** Hides each table and view that a query may name behind a temporary view of its past: to make all takes longer than most queries. */
   async #showPast(query: string): Promise<void> {
-    const { asOf } = this.#options;
-    if (!asOf) return;
     const text = query.toLowerCase();
-    for (const name of [...this.#past].filter((one) => text.includes(one.toLowerCase()))) {
-      const parts = {
-        table: quoteIdent(name),
-        macro: quoteIdent(`${name}_at`),
-        asOf: quoteLiteral(asOf.toISOString()),
-      };
-      await this.#connection.run(this.#files.render('warehouse/as_of_view', parts));
+    for (const [name, past] of this.#past) {
+      if (!text.includes(name.toLowerCase())) continue;
+      await this.#connection.run(this.#files.render('warehouse/as_of_view', { table: quoteIdent(name), past }));
       this.#past.delete(name);
     }
   }
@@ -173,10 +167,11 @@ export class QuerySession {
     const { asOf, output } = this.#options;
     await this.#connection.run("set TimeZone = 'UTC'");
     // the published warehouse is read-only, and the SQL that reports show calls these
-    for (const name of ['semver_key', 'interrupted_runs', 'previous_run_at', 'finding_states_at']) {
+    for (const name of ['semver_key', 'interrupted_runs', 'previous_run_at', 'finding_states_at', 'findings_at']) {
       await this.#connection.run(this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
     }
-    if (asOf) for (const name of await listPast(this.#connection, this.#files)) this.#past.add(name);
+    if (asOf)
+      for (const [name, past] of await listPast(this.#connection, this.#files, asOf)) this.#past.set(name, past);
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
@@ -242,10 +237,18 @@ function createSettings(limits: QueryLimits, temporary: string): Readonly<Record
   };
 }
 
-async function listPast(connection: DuckDBConnection, files: SqlFiles): Promise<readonly string[]> {
+/** The past of each table and view that has one. The rows of a log that are of later are left out. */
+async function listPast(connection: DuckDBConnection, files: SqlFiles, at: Date) {
   const macros = (await connection.runAndReadAll(files.read('query/past_macros'))).getColumns()[0] ?? [];
-  const names = [...loadTables(files).keys(), ...loadViews(files).map(({ name }) => name)];
-  return names.filter((name) => macros.includes(`${name}_at`));
+  const stored = (await connection.runAndReadAll(files.read('query/present_tables'))).getColumns()[0] ?? [];
+  const [known, time] = [[...loadTables(files).values(), ...loadViews(files)], quoteLiteral(at.toISOString())];
+  const logs = known.flatMap(({ name, loggedAt }) =>
+    loggedAt !== undefined && stored.includes(name)
+      ? [[name, `warehouse.main.${quoteIdent(name)} where ${quoteIdent(loggedAt)} <= ${time}::timestamptz`] as const]
+      : [],
+  );
+  const held = known.filter(({ name }) => macros.includes(`${name}_at`));
+  return [...logs, ...held.map(({ name }) => [name, `${quoteIdent(`${name}_at`)}(${time})`] as const)];
 }
 
 function bindValues(statement: DuckDBPreparedStatement, params: QueryParams): QueryParams {

@@ -1,4 +1,5 @@
-import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { statfsSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startMailServer } from '../../helpers/mail-server.ts';
@@ -41,6 +42,15 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
     expect(await hashFile(published)).toBe(before);
     await rm(ballast);
     await place.pull(SOURCES);
+  });
+
+  test('of files, with any number of free bytes: the message counts both', async () => {
+    const { place, data } = await smallDisk(80, 60);
+    await place.pull(SOURCES);
+    for (let file = 0; statfsSync(data).ffree > 2; file++) await writeFile(join(data, `file-${file}`), '');
+    const { exit, stderr } = await place.tidemark(['pull', ...SOURCES]);
+    const free = /^error: the disk is full: \d+ bytes and \d files? are free in \S+data\n.*nothing is lost/mu;
+    expect([exit, stderr]).toEqual([1, expect.stringMatching(free)]);
   });
 
   test('of a result: one line, and no part of it', async () => {

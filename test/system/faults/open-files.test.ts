@@ -34,18 +34,47 @@ test.each(['pull', 'run/nightly', 'status', 'report/drift', 'sql/select 1', 'pla
   },
 );
 
-test('with a limit of files that is too small, a report ends with one line that says so', async () => {
+const SMALL_FILES = "trap '' XFSZ && ulimit -f 1";
+const LARGER =
+  /^error: (?:the query failed: IO Error: .*File too large|a file would be larger than the limit of files .*)\n/mu;
+
+test.each([
+  ['a file of ours', SMALL_FILES, ['report', 'drift'], LARGER],
+  ['a file of DuckDB', SMALL_FILES, ['export', '--out', 'exported'], LARGER],
+  ['a file of a lake', SMALL_FILES, ['lake', 'publish', '--lake', 'lake'], LARGER],
+  ['the warehouse', "trap '' XFSZ && ulimit -f 2000", ['pull', '--target', 'scaler'], LARGER],
+  ['a result', SMALL_FILES, ['sql', 'select random() from range(20000)', '-o', 'x.parquet'], LARGER],
+  [
+    'the address space',
+    'ulimit -v 6000000',
+    ['pull', '--target', 'scaler'],
+    /^error: the system gives no more memory: .*\n$/mu,
+  ],
+])(
+  'with a limit that is too small for %s, a command ends with one line that says so',
+  async (_, limit, words, says) => {
+    const command = await buildCommand();
+    const from = await prepareProject('pulled-scaler', SIZE, async (first) => {
+      await first.pull(['--target', 'scaler']);
+    });
+    const place = await testProject({ ...SIZE, from });
+    const { exit, stderr } = await runLimited(command, words, place.folder, limit);
+    expect([exit, stderr]).toEqual([1, expect.stringMatching(says)]);
+    expect(stderr).not.toMatch(/^ {4}at |internal error/mu);
+  },
+);
+
+test('with too little address space for the parser of responses, a pull says so, and not that the service is unreachable', async () => {
   const command = await buildCommand();
-  const from = await prepareProject('pulled-scaler', SIZE, async (first) => {
-    await first.pull(['--target', 'scaler']);
-  });
-  const place = await testProject({ ...SIZE, from });
-  const limit = "trap '' XFSZ && ulimit -f 1";
-  const { exit, stderr } = await runLimited(command, ['report', 'drift'], place.folder, limit);
-  expect([exit, stderr]).toEqual([
-    1,
-    expect.stringMatching(/^error: a file would be larger than the limit of files .*\n$/mu),
-  ]);
+  const place = await testProject(SIZE);
+  const { exit, stderr } = await runLimited(
+    command,
+    ['pull', '--target', 'scaler'],
+    place.folder,
+    'ulimit -v 18000000',
+  );
+  expect([exit, stderr]).toEqual([3, expect.stringMatching(/^warning: scaler: .*the system gives no more memory/mu)]);
+  expect(stderr).not.toContain('check `url`');
 });
 
 test.each([

@@ -15,8 +15,8 @@ export const MEBIBYTE = 1024 * 1024;
 export const SOURCES = ['--source', 'workspaces', '--source', 'agent_pools'];
 
 /** @returns why no small disk can be mounted */
-function mountSmall(folder: string, mebibytes: number): string | undefined {
-  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tidemark', folder];
+function mountSmall(folder: string, mebibytes: number, inodes = 100_000): string | undefined {
+  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m,nr_inodes=${inodes}`, 'tidemark', folder];
   const mounted = spawnSync('mount', options, { encoding: 'utf8' });
   return mounted.status === 0 ? undefined : (mounted.error?.message ?? mounted.stderr.trim());
 }
@@ -35,9 +35,9 @@ export const noSmallDisk = await whyNoMount();
 if (noSmallDisk !== undefined)
   console.warn(`tests of a full disk are skipped, since no small one can be mounted: ${noSmallDisk}`);
 
-/** Mounts a disk of some MiB until the test ends. */
-export function mountUntilEnd(folder: string, mebibytes: number): void {
-  const problem = mountSmall(folder, mebibytes);
+/** Mounts a disk of some MiB, and of some files, until the test ends. */
+export function mountUntilEnd(folder: string, mebibytes: number, inodes?: number): void {
+  const problem = mountSmall(folder, mebibytes, inodes);
   if (problem !== undefined) throw new Error(problem);
   onTestFinished(() => void spawnSync('umount', ['--lazy', folder]));
 }
@@ -59,8 +59,8 @@ export interface SmallDisk {
   readonly ballast: string;
 }
 
-/** A project whose data and reports are on a disk of some MiB. */
-export async function smallDisk(mebibytes: number): Promise<SmallDisk> {
+/** A project whose data and reports are on a disk of some MiB, and of some files. */
+export async function smallDisk(mebibytes: number, inodes?: number): Promise<SmallDisk> {
   let when: { path: RegExp; bytes: number } | undefined;
   const place = await testProject({
     workspaces: 30,
@@ -73,7 +73,7 @@ export async function smallDisk(mebibytes: number): Promise<SmallDisk> {
   });
   const data = join(await tempFolder(), 'data');
   await mkdir(data);
-  mountUntilEnd(data, mebibytes);
+  mountUntilEnd(data, mebibytes, inodes);
   await place.configure((config) => {
     config.data = data;
     config.output = join(data, 'out');

@@ -178,7 +178,8 @@ describe('the rows of a table', () => {
     const page = await open(`/tables/pulls?as_of=${first}&_sort_desc=as_of`);
     expect(new Set(rowsOf(page).map((row) => row[headers(page).indexOf('as_of')]))).toEqual(new Set([first]));
     expect(
-      (await open(`/tables/findings?as_of=${first}`)).find(({ attributes }) => attributes.role === 'note')?.text,
+      (await open(`/tables/rule_evaluations?as_of=${first}`)).find(({ attributes }) => attributes.role === 'note')
+        ?.text,
     ).toContain('keeps no past');
   });
 });
