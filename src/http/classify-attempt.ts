@@ -1,5 +1,6 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
+import { systemLack } from '../core/fs.ts';
 import { AttemptError, type FailureKind, type HttpFailure, ProxyError } from './errors.ts';
 
 /** OpenSSL's names of certificates that do not verify and of failed handshakes. Another attempt does not help. */
@@ -27,6 +28,9 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
   if (!isNetworkError(error)) throw error;
   // The messages of these errors are not shown: they may repeat what was sent.
   const codes = causes.flatMap((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : []));
+  // undici loads its parser as it connects, for which V8 may have no address space.
+  const lack = causes.some((cause) => cause instanceof RangeError) ? systemLack(error) : undefined;
+  if (lack !== undefined) return problem('unreachable', lack, { retryable: 'no', hint: 'nothing was sent' });
   if (codes.includes('UND_ERR_CONNECT_TIMEOUT')) {
     return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`, { notProcessed: true });
   }
@@ -77,8 +81,9 @@ function problem(failure: FailureKind, message: string, details: Partial<HttpFai
   return { failure, message, retryable: 'yes', notProcessed: false, ...details };
 }
 
-/** undici's parser fails with errors of several kinds; an invalid status is an assertion. */
+/** undici's parser fails with errors of several kinds; an invalid status is an assertion. A connection that is not kept may end early. */
 function isInvalidHttp({ name, message }: Error): boolean {
+  if (message.endsWith('(Invalid EOF state)')) return false;
   return ['HTTPParserError', 'AssertionError'].includes(name) || message === 'bad response';
 }
 
