@@ -10,7 +10,7 @@ with
       source = 'workspaces'
       and status = 'complete'
       and as_of <= $as_of::timestamptz
-      and as_of >= (select coalesce(max(starts_at), '-infinity') from history_start)
+      and history_has(as_of)
       and target in (select target from watched)
     group by day
     order by day desc

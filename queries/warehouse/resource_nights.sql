@@ -27,7 +27,7 @@ with
     left join days on days.target = periods.target and days.day = all_days.day
     where all_days.day > timezone('UTC', at_time::timestamptz) - interval 366 days
     group by all_days.day
-    having bool_and(days.complete_at is not null) and max(days.complete_at) >= (select coalesce(max(starts_at), '-infinity') from history_start)
+    having bool_and(days.complete_at is not null) and history_has(max(days.complete_at))
   ),
   watched as (from workspaces_history where target not in (from left_out_targets('workspaces', at_time))),
   changes as (

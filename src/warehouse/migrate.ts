@@ -51,6 +51,7 @@ const COMBINED = [
 ];
 /** What pages, mails and queries ask for what changed. */
 const DEFINITIONS = [
+  'history_has',
   'previous_run_at',
   'finding_states_at',
   'known_drift',

@@ -11,7 +11,7 @@ with
       source = 'workspaces'
       and status = 'complete'
       and as_of between $as_of::timestamptz - interval 366 days and $as_of::timestamptz
-      and as_of >= (select coalesce(max(starts_at), '-infinity') from history_start)
+      and history_has(as_of)
     group by date_trunc('day', as_of)
   ),
   first_pulls as (
