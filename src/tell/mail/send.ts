@@ -147,7 +147,8 @@ async function sendAll(
   }
   const { reason = null } = deliveries.findLast(({ status }) => status === 'pending') ?? {};
   if (untried.length > 0) await database.run(files.read('mail/outbox_untried'), { message_ids: untried, reason });
-  if (reason !== null) log.warn('mail that is pending is sent by the next run of a job, or by `tidemark mail --pending`');
+  if (reason !== null)
+    log.warn('mail that is pending is sent by the next run of a job, or by `tidemark mail --pending`');
   return deliveries;
 }
 
