@@ -3,6 +3,7 @@ import { DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { mayBeDone } from '../services/classify-error.ts';
+import { withPublished } from '../warehouse/session.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
@@ -44,6 +45,21 @@ export async function executeAction(attempt: Attempt): Promise<Execution> {
   await attempt.ledger.record(intent);
   const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
+}
+
+export const ACCEPTED = 'the finding was accepted since the plan was made';
+
+/**
+ * Whether all findings of an action are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. An acceptance does
+ * not keep an action from being undone.
+ */
+export async function isAccepted({ plan, config, context, action }: Attempt): Promise<boolean> {
+  if (plan.undoes !== undefined) return false;
+  return withPublished(config, async ({ database, files }) => {
+    const params = { ids: findingIds(action), now: context.clock.now().toISOString() };
+    const [row] = await database.rows(files.read('remediation/are_accepted'), params);
+    return row?.accepted === true;
+  });
 }
 
 export function skipAction(attempt: Attempt, reason: string): Promise<ActionResult> {
@@ -163,6 +179,8 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
 
 /** @param left how often it may be sent again, where the service certainly did nothing */
 async function send(attempt: Attempt, left = DEFAULT_TIMEOUTS.attempts - 1): Promise<Conclusion> {
+  // To read the subject may have taken as long as the service asked to wait.
+  if (await isAccepted(attempt)) return { status: 'skipped', reason: ACCEPTED };
   let response: unknown;
   try {
     response = await attempt.remote.execute(attempt.action);
