@@ -531,11 +531,17 @@ test('what a list has twice counts once, and what differs between the two is unk
   const external = (id: string, fields = {}) => ({ ExternalID: id, CapacityBytes: 1, Status: 'in use', ...fields });
   const snapshot = (id: string, fields = {}) => ({ ID: id, PluginID: 'ab', IsReady: true, SizeBytes: 1, ...fields });
   const allocation = { ID: 'a', NodeID: 'n' };
+  const other = { ID: 'b', NodeID: 'n', ClientStatus: 'running' };
   const volume = { ID: 'v1', PluginID: 'ab' };
   const root = { ID: 'r1', RootCert: 'x', IntermediateCerts: null, SerialNumber: 7 };
   const place = await answering({
     '/v1/volumes': [volume, volume, { ID: 'v2', PluginID: 'ab' }],
-    '/v1/volume/csi/v1': { ...volume, ReadAllocs: {}, WriteAllocs: { a: null }, Allocations: [allocation, allocation] },
+    '/v1/volume/csi/v1': {
+      ...volume,
+      ReadAllocs: {},
+      WriteAllocs: { a: null, b: null },
+      Allocations: [allocation, allocation, other, { ...other, ClientStatus: 'lost' }],
+    },
     '/v1/volume/csi/v2': { ID: 'v2', ReadAllocs: {}, WriteAllocs: {} },
     '/v1/volumes/external': {
       Volumes: [
@@ -568,7 +574,11 @@ test('what a list has twice counts once, and what differs between the two is unk
   const ids = async (column: string, table: string) =>
     (await place.rows(`select ${column} as id from ${table} order by 1`)).map(({ id }) => id);
   expect(await ids('volume_id', 'volumes')).toEqual(['v1', 'v2']);
-  expect(await ids('allocation_id', 'volume_allocations')).toEqual(['a']);
+  const allocations = 'select allocation_id as id, node_id, client_status from volume_allocations order by 1';
+  expect(await place.rows(allocations)).toEqual([
+    { id: 'a', node_id: 'n', client_status: null },
+    { id: 'b', node_id: null, client_status: null },
+  ]);
   expect(await ids('root_id', 'ca_roots')).toEqual(['r1']);
   expect(await ids('name', 'keys')).toEqual(['k']);
   expect(

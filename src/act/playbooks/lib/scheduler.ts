@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Target } from '../../../config/config.ts';
+import { groupBy } from '../../../core/group-by.ts';
 import { booleanAt, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { drifted, type Precondition, type ReadResult, ready, satisfied, unknown } from '../../define.ts';
 import { evidence, readPages, readSubject, responseBody, responseItems } from './reads.ts';
@@ -163,15 +165,20 @@ export function evaluateDeregistration(
 
 /**
  * The claims of allocations in the response that describes a volume; null where it lacks one of the claim maps. Node and status are null where
- * the scheduler no longer knows the allocation.
+ * the scheduler no longer knows the allocation, or describes it twice and not the same.
  */
 export function parseClaims(volume: unknown) {
   const maps = ['ReadAllocs', 'WriteAllocs'].map((name) => valueAt(volume, name));
   if (maps.includes(undefined)) return null;
-  const listed = new Map((listAt(volume, 'Allocations') ?? []).map((item) => [textAt(item, 'ID'), item]));
-  const allocations = new Map(maps.flatMap((map) => Object.entries(map ?? {})));
-  return [...allocations].map(([id, inline]) => {
-    const allocation = inline ?? listed.get(id);
+  const listed = groupBy(listAt(volume, 'Allocations') ?? [], (item) => textAt(item, 'ID'));
+  const claims = groupBy(
+    maps.flatMap((map) => Object.entries(map ?? {})),
+    ([id]) => id,
+  );
+  return [...claims].map(([id, entries]) => {
+    const inline: unknown[] = entries.flatMap(([, value]) => value ?? []);
+    const [first, ...others] = inline.length > 0 ? inline : (listed.get(id) ?? []);
+    const allocation = others.every((other) => isDeepStrictEqual(other, first)) ? first : undefined;
     const [nodeId, clientStatus] = [textAt(allocation, 'NodeID'), textAt(allocation, 'ClientStatus')];
     return { allocation_id: id, node_id: nodeId, client_status: clientStatus };
   });
