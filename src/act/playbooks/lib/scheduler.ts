@@ -93,11 +93,13 @@ export function registeredIds(volumes: ReadResult, pluginId: string, externalId:
     .flatMap((item) => textAt(item, 'ID') ?? []);
 }
 
-/** The snapshot of an ID in the list of a plugin. */
+/** The snapshot of an ID in the list of a plugin. Of one that is listed twice, and not the same, its volume and time are unknown. */
 export function findSnapshot(list: ReadResult, id: string) {
-  return responseItems(list)
+  const [first, ...others] = responseItems(list)
     .map(parseSnapshot)
-    .find(({ snapshot_id }) => snapshot_id === id);
+    .filter(({ snapshot_id }) => snapshot_id === id);
+  const isKnown = others.every((other) => isDeepStrictEqual(other, first));
+  return first && (isKnown ? first : { ...first, source: null, created_at: null, is_ready: null });
 }
 
 export function parseSnapshot(item: unknown) {
