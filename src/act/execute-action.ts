@@ -42,6 +42,8 @@ export async function executeAction(attempt: Attempt): Promise<Execution> {
   if (precondition.state === 'unknown') return { result: await failAction(attempt, precondition.reason) };
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition);
+  // To read the subject may have taken as long as the service asked to wait.
+  if (await isAccepted(attempt)) return { result: await skipAction(attempt, ACCEPTED) };
   await attempt.ledger.record(intent);
   const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
@@ -179,8 +181,6 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
 
 /** @param left how often it may be sent again, where the service certainly did nothing */
 async function send(attempt: Attempt, left = DEFAULT_TIMEOUTS.attempts - 1): Promise<Conclusion> {
-  // To read the subject may have taken as long as the service asked to wait.
-  if (await isAccepted(attempt)) return { status: 'skipped', reason: ACCEPTED };
   let response: unknown;
   try {
     response = await attempt.remote.execute(attempt.action);
@@ -225,8 +225,11 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
-  if (isPassing && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready')
-    return { before: after, ...(await send(attempt, left - 1)) };
+  if (isPassing && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready') {
+    const accepted = await isAccepted(attempt).catch(rethrowUnexpected);
+    if (accepted) return { status: 'skipped', reason: ACCEPTED, after };
+    if (accepted === false) return { before: after, ...(await send(attempt, left - 1)) };
+  }
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
 }
 
