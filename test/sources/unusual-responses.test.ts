@@ -597,6 +597,24 @@ test('what a list has twice counts once, and what differs between the two is unk
   ]);
 });
 
+test('a volume that two pages of a list have counts once', async () => {
+  const [first, second, third] = ['v1', 'v2', 'v3'].map((ID) => ({ ID, Namespace: 'default', PluginID: 'ab' }));
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path, query }) => {
+      const json = (body: unknown, headers = {}) => ({ status: 200, headers, body: JSON.stringify(body) });
+      const [, id] = /^\/v1\/volume\/csi\/(.*)$/u.exec(path) ?? [];
+      if (id !== undefined) return json({ ID: id, Namespace: 'default', ReadAllocs: {}, WriteAllocs: {} });
+      if (path !== '/v1/volumes') return undefined;
+      return query.has('next_token') ? json([second, third]) : json([first, second], { 'x-nomad-nexttoken': 'v2' });
+    },
+  });
+  await place.pull(['--source', 'volumes']);
+  expect(await place.rows('select volume_id as id from volumes order by 1')).toEqual(
+    ['v1', 'v2', 'v3'].map((id) => ({ id })),
+  );
+});
+
 test('a metric without labels, which are null in one sample and empty in another, is one row', async () => {
   const place = await answering({
     '/v1/metrics': {
