@@ -14,10 +14,21 @@ with
     from volumes
     where json_type(volume -> 'WriteAllocs') = 'OBJECT'
   ),
-  listed as (
-    select volume ->> 'ID' as volume_id, coalesce(volume ->> 'Namespace', '') as namespace, unnest(list_distinct((volume -> 'Allocations')::json[])) as allocation
+  named as (
+    select volume ->> 'ID' as volume_id, coalesce(volume ->> 'Namespace', '') as namespace, unnest((volume -> 'Allocations')::json[]) as allocation
     from volumes
     where json_type(volume -> 'Allocations') = 'ARRAY'
+  ),
+  -- of an allocation that is there twice, what differs is not known
+  listed as (
+    select
+      volume_id,
+      namespace,
+      allocation ->> 'ID' as allocation_id,
+      if(min(allocation::varchar) over same <> max(allocation::varchar) over same, null, allocation) as allocation,
+    from named
+    window same as (partition by volume_id, namespace, allocation ->> 'ID')
+    qualify row_number() over same = 1
   ),
   described as (
     select
@@ -30,7 +41,7 @@ with
     left join listed
       on listed.volume_id = (claims.volume ->> 'ID')
       and listed.namespace = coalesce(claims.volume ->> 'Namespace', '')
-      and (listed.allocation ->> 'ID') = claims.claim.key
+      and listed.allocation_id = claims.claim.key
   ),
   -- each operator on JSON parses the whole text again, and keeps what it has parsed of some thousand rows in memory
   parsed as (

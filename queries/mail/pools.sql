@@ -1,6 +1,7 @@
 -- grain: one row per agent pool of mail_routes: those of whole targets, and those to which a workspace of the projects is attached
 -- What is left out now was not there before either.
--- down, was_down: whether none of its agents may be live; null where the agents of the target were never pulled until then
+-- down: whether none of its agents may be live; null where the rule `pool-without-live-agents` could not know it, as in the report
+-- was_down: as last known at the previous digest; null as well where it is not known now: what is no longer known is no change
 -- parameters: $as_of; $since
 create or replace temp table mail_pools as
 with
@@ -15,7 +16,7 @@ with
     select target, pool_id, false from agents_at($since) where is_live(status) is not false
   ),
   known as (
-    select target, true as present from source_state_at($as_of) where source = 'agents' and as_of is not null
+    select target, true as present from assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of)
     union all
     select target, false
     from source_state_at($since)
@@ -41,7 +42,8 @@ with
         null
       ) as down,
       if(
-        exists (from known where known.target = pools.target and not known.present),
+        exists (from known where known.target = pools.target and known.present)
+        and exists (from known where known.target = pools.target and not known.present),
         bool_or(not present) and not exists (
           from live where live.target = pools.target and live.pool_id = pools.pool_id and not live.present
         ),

@@ -4,15 +4,16 @@ import type { Config } from '../config/config.ts';
 import { catchKnown, EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { type Lock, LockError } from '../warehouse/lock.ts';
-import { withPublished } from '../warehouse/session.ts';
 import { reportFullDisk } from '../warehouse/storage.ts';
 import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import {
+  ACCEPTED,
   type ActionResult,
   executeAction,
   failAction,
+  isAccepted,
   newIntent,
   settleAction,
   skipAction,
@@ -32,7 +33,7 @@ import {
 import { assertAfterLedger, type Ledger } from './ledger-file.ts';
 import { readLedger, trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext, Attempt } from './observe-action.ts';
-import { type Action, findingIds, type Plan } from './plan-file.ts';
+import type { Action, Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
 import { isReversibleAction } from './registry.ts';
@@ -196,15 +197,6 @@ function toAbort(error: unknown): Abort {
   return { reason: formatError(known), exit: known.exit };
 }
 
-/** Whether all of these findings are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. */
-function areAccepted(config: Config, ids: readonly string[], now: Date): Promise<boolean> {
-  return withPublished(config, async ({ database, files }) => {
-    const params = { ids, now: now.toISOString() };
-    const [row] = await database.rows(files.read('remediation/are_accepted'), params);
-    return row?.accepted === true;
-  });
-}
-
 /** A plan of one or two actions tells nothing about the service. */
 const MIN_CONTRADICTIONS = 2;
 
@@ -276,7 +268,7 @@ class Progress {
   }
 
   async #run(attempt: Attempt): Promise<ActionResult | undefined> {
-    const { plan, config, context, action, previous } = attempt;
+    const { plan, context, action, previous } = attempt;
     if (previous && isUnsettled(previous)) {
       // It may have been done, whatever has happened since.
       const settled = await settleAction(attempt, previous);
@@ -290,10 +282,7 @@ class Progress {
       const reason = `${blocking.action_id}, which must come first, was not applied`;
       return unrecorded(newIntent(attempt), 'skipped', reason);
     }
-    // An acceptance does not keep an action from being undone.
-    if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {
-      return skipAction(attempt, 'the finding was accepted since the plan was made');
-    }
+    if (await isAccepted(attempt)) return skipAction(attempt, ACCEPTED);
     // Whatever its body is: a late effect of the other one would undo this one.
     const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
       (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),

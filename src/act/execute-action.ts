@@ -3,6 +3,7 @@ import { DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { mayBeDone } from '../services/classify-error.ts';
+import { withPublished } from '../warehouse/session.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
@@ -41,9 +42,26 @@ export async function executeAction(attempt: Attempt): Promise<Execution> {
   if (precondition.state === 'unknown') return { result: await failAction(attempt, precondition.reason) };
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition);
+  // To read the subject may have taken as long as the service asked to wait.
+  if (await isAccepted(attempt)) return { result: await skipAction(attempt, ACCEPTED) };
   await attempt.ledger.record(intent);
   const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
+}
+
+export const ACCEPTED = 'the finding was accepted since the plan was made';
+
+/**
+ * Whether all findings of an action are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. An acceptance does
+ * not keep an action from being undone.
+ */
+export async function isAccepted({ plan, config, context, action }: Attempt): Promise<boolean> {
+  if (plan.undoes !== undefined) return false;
+  return withPublished(config, async ({ database, files }) => {
+    const params = { ids: findingIds(action), now: context.clock.now().toISOString() };
+    const [row] = await database.rows(files.read('remediation/are_accepted'), params);
+    return row?.accepted === true;
+  });
 }
 
 export function skipAction(attempt: Attempt, reason: string): Promise<ActionResult> {
@@ -207,8 +225,11 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
-  if (isPassing && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready')
-    return { before: after, ...(await send(attempt, left - 1)) };
+  if (isPassing && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready') {
+    const accepted = await isAccepted(attempt).catch(rethrowUnexpected);
+    if (accepted) return { status: 'skipped', reason: ACCEPTED, after };
+    if (accepted === false) return { before: after, ...(await send(attempt, left - 1)) };
+  }
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
 }
 

@@ -7,6 +7,10 @@ import { AttemptError, type FailureKind, type HttpFailure, ProxyError } from './
 const UNTRUSTED =
   /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL|ERR_OSSL|EPROTO|HOSTNAME_MISMATCH)/u;
 
+/** Codes of gzip and deflate, and of Brotli. */
+const UNPACKING = /^(?:Z_|ERR__ERROR_)/u;
+const CHECK_ENCODING = 'check what is in front of the service: the body is not what its `Content-Encoding` says';
+
 /**
  * Whether an error comes from the network. Fetch throws `TypeError` for all of these, with the error of undici or of the system
  * as its cause; a body that does not decompress fails with zlib's own. Anything else, such as a full disk, is not the
@@ -67,7 +71,12 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
       hint: 'check `url` of this target: something else than the service may respond there',
     });
   }
+  if (causes.some(({ message }) => message.startsWith('too many content-encodings')))
+    return problem('malformed', 'the response has too many encodings', { retryable: 'few', hint: CHECK_ENCODING });
   const code = codes[0];
+  const unpacking = codes.find((one) => UNPACKING.test(one));
+  if (unpacking !== undefined)
+    return problem('truncated', `the response cannot be decompressed (${unpacking})`, { hint: CHECK_ENCODING });
   if (hasResponse) return problem('truncated', `the response was cut off${code ? ` (${code})` : ''}`);
   const notProcessed = code === 'ENOTFOUND' || code === 'EAI_AGAIN'; // the host has no address
   return problem('unreachable', code ? `no connection (${code})` : 'no connection', { notProcessed });

@@ -89,6 +89,20 @@ describe('incomplete responses', () => {
       1,
       'response headers are larger',
     ],
+    ...['gzip', 'deflate', 'br'].map((coding): [string, Handler, FailureKind, number, string] => [
+      `a body that is not in ${coding}`,
+      (_request, response) => response.setHeader('content-encoding', coding).end('nothing that is compressed at all'),
+      'truncated',
+      4,
+      'cannot be decompressed',
+    ]),
+    [
+      'six encodings',
+      (_request, response) => response.setHeader('content-encoding', Array(6).fill('gzip').join(', ')).end(),
+      'malformed',
+      3,
+      'too many encodings',
+    ],
     [
       'a small transfer that unpacks to a hostile size',
       (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync('x'.repeat(10_000_000))),

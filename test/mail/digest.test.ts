@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import type { Row } from '../../src/warehouse/values.ts';
 import { createMailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { share, tempFolder } from '../helpers/temp.ts';
@@ -214,6 +215,30 @@ describe('a digest', () => {
     expect((await warehouse.digest(SECOND)).text).toContain(
       'agent pools without a live agent: 1 (1 assessed for the first time)\n',
     );
+  });
+
+  test('says of no pool that it is down or not after a pull that failed, and neither does the overview', async () => {
+    const other = { ...PLATFORM, name: 'other' };
+    const both = mailConfig('.', { targets: [PLATFORM, other] });
+    const warehouse = await createMailWarehouse(both);
+    const agent_pools = [{ pool_id: 'apool-one', name: 'one' }];
+    const night = async (asOf: string, agents: [] | 'failed', others: [] | 'failed') => {
+      await warehouse.pull(asOf, { agent_pools, agents });
+      await warehouse.pull(asOf, { agent_pools, agents: others }, 'other');
+      await warehouse.evaluate(asOf);
+      const { areas } = await warehouse.data('overview', asOf, ['areas']);
+      const measure = 'pools without a live agent';
+      const { number } = (areas as Row[]).find((row) => row.measure === measure) ?? {};
+      return { number, ...(await warehouse.digest(asOf)) };
+    };
+    await night(FIRST, [], []);
+    const failed = await night(SECOND, 'failed', 'failed');
+    expect(failed.number).toBeNull();
+    expect(failed.text).toContain('agent pools without a live agent: —, stale\n');
+    expect(failed.subject).not.toContain('down');
+    const half = await night(THIRD, [], 'failed');
+    expect(half.number).toBe(1);
+    expect(half.text).toContain('agent pools without a live agent: 1 (no change), stale\n');
   });
 
   test('shows no trend of a number that no complete pull has', async () => {

@@ -263,6 +263,19 @@ describe('the outbox', () => {
     ]);
   });
 
+  test('says of which run each digest is that could not be sent, and once what sends it', async () => {
+    const { write, send, lines } = await outboxWith({ smtp: `smtp://127.0.0.1:${CLOSED_PORT}` });
+    const later = { messageId: '<later@acme.example>', runId: '20261121T021500Z', composedAt: '2026-11-21T02:15:00Z' };
+    await write(message('a@acme.example'), message('a@acme.example', later));
+    await send('2026-11-21T02:15:00Z');
+    const pending = 'warning: mail to a@acme\\.example: pending: .*ECONNREFUSED.* \\(digest of run';
+    expect(lines).toEqual([
+      expect.stringMatching(new RegExp(`^${pending} 20261120T021500Z\\)$`, 'u')),
+      expect.stringMatching(new RegExp(`^${pending} 20261121T021500Z\\)$`, 'u')),
+      'warning: mail that is pending is sent by the next run of a job, or by `tidemark mail --pending`',
+    ]);
+  });
+
   test('does not wait for ever for a server that answers a little at a time', async () => {
     const trickling = createServer((socket) => {
       socket.write('220 hello\r\n');
@@ -300,6 +313,7 @@ describe('the outbox', () => {
     expect(pending).toEqual([
       {
         message_id: '<tidemark.aacmeexample@acme.example>',
+        run_id: '20261120T021500Z',
         recipient: 'a@acme.example',
         subject: 'Tidemark acme: 14 drifting (+3 −1), 2 pools down',
         created_at: expect.stringContaining('2026-11-20'),

@@ -123,6 +123,19 @@ describe('a subject of which the service tells nothing', () => {
     },
   );
 
+  test('is unknown to drop-stale-snapshots where the list has it twice, and of two volumes', async () => {
+    const result = await applyTo('drop-stale-snapshots', ({ params, guard: { inputs } }) => {
+      const snapshot = {
+        ID: params.snapshot_id,
+        PluginID: params.plugin_id,
+        ExternalSourceVolumeID: inputs.external_id,
+        CreateTime: Date.parse(String(inputs.created_at)) / 1000,
+      };
+      return { Snapshots: [snapshot, { ...snapshot, ExternalSourceVolumeID: 'another' }] };
+    });
+    expect(result).toMatchObject({ status: 'failed', reason: expect.stringMatching(/not reported$/u) });
+  });
+
   test('is unknown to reap-dead-agents without the ping that the plan has', async () => {
     const result = await applyTo('reap-dead-agents', ({ params: { id }, guard: { inputs } }) => {
       expect(inputs.last_ping_at).not.toBeNull();

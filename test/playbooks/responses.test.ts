@@ -59,6 +59,16 @@ describe('the claims of a volume', () => {
     ]);
   });
 
+  test('of an allocation that is described twice, and not the same, are as unknown as those of a forgotten one', () => {
+    const running = { ...ended, ClientStatus: 'running' };
+    const unknown = { allocation_id: 'a', node_id: null, client_status: null };
+    const listed = (...Allocations: readonly object[]) =>
+      parseClaims({ Allocations, ReadAllocs: {}, WriteAllocs: { a: null } });
+    expect(listed(running, ended)).toEqual([unknown]);
+    expect(listed(ended, { ...ended })).toEqual([{ ...unknown, node_id: 'n', client_status: 'lost' }]);
+    expect(parseClaims({ ReadAllocs: { a: running }, WriteAllocs: { a: ended } })).toEqual([unknown]);
+  });
+
   test('are an empty list where the maps are empty, and null where one is missing', () => {
     expect(parseClaims({ Allocations: [ended], ReadAllocs: {}, WriteAllocs: null })).toEqual([]);
     expect(parseClaims({ Allocations: [ended] })).toBeNull();

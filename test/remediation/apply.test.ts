@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { renameSync, writeFileSync } from 'node:fs';
+import { copyFile, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AgentRecord } from '../../sandbox/platform/context.ts';
 import type { Plan } from '../../src/act/plan-file.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { cli } from '../helpers/cli.ts';
 import { playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
 import type { TestProject } from '../helpers/test-project.ts';
@@ -344,6 +345,29 @@ test('a finding that is accepted while the plan is applied is skipped, if its ac
     ['skipped', 'the finding was accepted since the plan was made'],
   ]);
   expect(harness.writes()).toHaveLength(plan.actions.length - 1);
+});
+
+test.each([
+  ['its subject is read', 'GET', 2],
+  ['it is sent again', 'DELETE', 3],
+])('a finding that is accepted while the service asks to wait before %s is skipped', async (_, asked, writes) => {
+  const plan = await harness.planAndApprove();
+  const { id } = harness.findAgent(plan, 0);
+  const { published } = warehouseFiles(join(harness.place.folder, 'data'));
+  await copyFile(published, `${published}.before`);
+  await acceptFinding(plan.actions[0]!.finding_id);
+  await rename(published, `${published}.accepted`);
+  await rename(`${published}.before`, published);
+  let isAccepted = false;
+  harness.faultHook = ({ method, path }) => {
+    if (isAccepted || method !== asked || !path.endsWith(id)) return undefined;
+    renameSync(`${published}.accepted`, published);
+    isAccepted = true;
+    return { status: 429, headers: { 'retry-after': '0' }, body: '{"errors": []}' };
+  };
+  const applied = await harness.apply();
+  expect(harness.statuses(applied)[0]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
+  expect(harness.writes()).toHaveLength(writes);
 });
 
 async function acceptFinding(id: string): Promise<void> {

@@ -262,7 +262,7 @@ test('the table plans has a plan once, and then who approved it', async () => {
   const waiting = `select subject_name, what_to_do from deadlines_at('${seen_at}') where kind = 'plan'`;
   expect(await harness.place.rows(waiting)).toContainEqual({
     subject_name: 'reap-dead-agents',
-    what_to_do: `apply 3 actions: tidemark playbook show ${planned?.plan?.plan_id}`,
+    what_to_do: `apply 3 actions, approved so far by o'brien: tidemark playbook show ${planned?.plan?.plan_id}`,
   });
 });
 

@@ -89,7 +89,7 @@ test('an acceptance is in the calendar while it lasts', async () => {
   expect(await warehouse.database.rows(accepted, { at: '2026-11-09T00:00:00Z' })).toEqual([]);
 });
 
-test('a plan is in the calendar until it ends or an action of it was begun', async () => {
+test('a plan is in the calendar, with its approvals, until it ends or an action of it was begun', async () => {
   const warehouse = await pullAll();
   const plan = (plan_id: string, more: string) =>
     warehouse.database.run(
@@ -108,8 +108,16 @@ test('a plan is in the calendar until it ends or an action of it was begun', asy
   expect(await warehouse.database.rows(plans, { at: AS_OF })).toEqual([
     { target: 'acme', subject_id: 'p-1', what_to_do: 'approve and apply 2 actions: tidemark playbook show p-1' },
     { target: 'vault', subject_id: 'p-1', what_to_do: 'approve and apply 2 actions: tidemark playbook show p-1' },
-    { target: 'acme', subject_id: 'p-2', what_to_do: 'apply 2 actions: tidemark playbook show p-2' },
-    { target: 'vault', subject_id: 'p-2', what_to_do: 'apply 2 actions: tidemark playbook show p-2' },
+    {
+      target: 'acme',
+      subject_id: 'p-2',
+      what_to_do: 'apply 2 actions, approved so far by ann: tidemark playbook show p-2',
+    },
+    {
+      target: 'vault',
+      subject_id: 'p-2',
+      what_to_do: 'apply 2 actions, approved so far by ann: tidemark playbook show p-2',
+    },
   ]);
   expect(await warehouse.database.rows(plans, { at: '2026-11-21T02:15:00Z' })).toEqual([]);
 });

@@ -531,11 +531,17 @@ test('what a list has twice counts once, and what differs between the two is unk
   const external = (id: string, fields = {}) => ({ ExternalID: id, CapacityBytes: 1, Status: 'in use', ...fields });
   const snapshot = (id: string, fields = {}) => ({ ID: id, PluginID: 'ab', IsReady: true, SizeBytes: 1, ...fields });
   const allocation = { ID: 'a', NodeID: 'n' };
+  const other = { ID: 'b', NodeID: 'n', ClientStatus: 'running' };
   const volume = { ID: 'v1', PluginID: 'ab' };
   const root = { ID: 'r1', RootCert: 'x', IntermediateCerts: null, SerialNumber: 7 };
   const place = await answering({
     '/v1/volumes': [volume, volume, { ID: 'v2', PluginID: 'ab' }],
-    '/v1/volume/csi/v1': { ...volume, ReadAllocs: {}, WriteAllocs: { a: null }, Allocations: [allocation, allocation] },
+    '/v1/volume/csi/v1': {
+      ...volume,
+      ReadAllocs: {},
+      WriteAllocs: { a: null, b: null },
+      Allocations: [allocation, allocation, other, { ...other, ClientStatus: 'lost' }],
+    },
     '/v1/volume/csi/v2': { ID: 'v2', ReadAllocs: {}, WriteAllocs: {} },
     '/v1/volumes/external': {
       Volumes: [
@@ -568,7 +574,11 @@ test('what a list has twice counts once, and what differs between the two is unk
   const ids = async (column: string, table: string) =>
     (await place.rows(`select ${column} as id from ${table} order by 1`)).map(({ id }) => id);
   expect(await ids('volume_id', 'volumes')).toEqual(['v1', 'v2']);
-  expect(await ids('allocation_id', 'volume_allocations')).toEqual(['a']);
+  const allocations = 'select allocation_id as id, node_id, client_status from volume_allocations order by 1';
+  expect(await place.rows(allocations)).toEqual([
+    { id: 'a', node_id: 'n', client_status: null },
+    { id: 'b', node_id: null, client_status: null },
+  ]);
   expect(await ids('root_id', 'ca_roots')).toEqual(['r1']);
   expect(await ids('name', 'keys')).toEqual(['k']);
   expect(
@@ -585,6 +595,24 @@ test('what a list has twice counts once, and what differs between the two is unk
     { id: 'other', is_ready: null, bytes: null },
     { id: 'same', is_ready: true, bytes: 1 },
   ]);
+});
+
+test('a volume that two pages of a list have counts once', async () => {
+  const [first, second, third] = ['v1', 'v2', 'v3'].map((ID) => ({ ID, Namespace: 'default', PluginID: 'ab' }));
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path, query }) => {
+      const json = (body: unknown, headers = {}) => ({ status: 200, headers, body: JSON.stringify(body) });
+      const [, id] = /^\/v1\/volume\/csi\/(.*)$/u.exec(path) ?? [];
+      if (id !== undefined) return json({ ID: id, Namespace: 'default', ReadAllocs: {}, WriteAllocs: {} });
+      if (path !== '/v1/volumes') return undefined;
+      return query.has('next_token') ? json([second, third]) : json([first, second], { 'x-nomad-nexttoken': 'v2' });
+    },
+  });
+  await place.pull(['--source', 'volumes']);
+  expect(await place.rows('select volume_id as id from volumes order by 1')).toEqual(
+    ['v1', 'v2', 'v3'].map((id) => ({ id })),
+  );
 });
 
 test('a metric without labels, which are null in one sample and empty in another, is one row', async () => {

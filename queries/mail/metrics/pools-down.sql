@@ -4,12 +4,12 @@
 -- one: pool down
 -- many: pools down
 -- sources: agent_pools, agents
--- grain: one row; none where no pool is known, or the agents of none
+-- grain: one row; none where no pool is known, or its agents were never pulled
 select
-  count(*) filter (where down) as value,
+  if(count(down) > 0, count(*) filter (where down), null) as value,
   if(bool_or(comparable), count(*) filter (where was_down), null) as before,
   if($since is null, null, count(*) filter (where down and not comparable)) as first_assessed,
   if(bool_or(comparable), count(*) filter (where comparable and down and not was_down), null) as added,
   if(bool_or(comparable), count(*) filter (where was_down and not down), null) as resolved,
 from mail_pools
-having count(down) + count(was_down) > 0;
+having count(down) > 0 or bool_or(comparable);

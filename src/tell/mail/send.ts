@@ -36,6 +36,7 @@ export async function writeOutbox({ database, files }: OutboxStore, messages: re
 /** A message that waits, without its content: that of all could be more than the memory. */
 interface Pending {
   readonly message_id: string;
+  readonly run_id: string;
   readonly recipient: string;
   readonly subject: string;
   readonly created_at: string;
@@ -132,7 +133,7 @@ async function sendAll(
   let failures: SendResult[] = [];
   const untried: string[] = [];
   for (const message of pending) {
-    const { message_id, recipient, subject } = message;
+    const { message_id, run_id, recipient, subject } = message;
     const unsent = explainUnsent(message, clock.now(), signal) ?? failures[MAX_CONSECUTIVE_FAILURES - 1];
     const result = unsent ?? (await attempt(message));
     const { status, reason } = result;
@@ -141,13 +142,13 @@ async function sendAll(
     else
       await database.run(files.read('mail/outbox_end'), { message_id, status, reason, now: clock.now().toISOString() });
     deliveries.push({ recipient, subject, status, reason });
+    if (status === 'sent') log.info(`mail to ${recipient}: sent: ${subject}`);
+    else log.warn(`mail to ${recipient}: ${status}: ${reason} (digest of run ${run_id})`);
   }
   const { reason = null } = deliveries.findLast(({ status }) => status === 'pending') ?? {};
   if (untried.length > 0) await database.run(files.read('mail/outbox_untried'), { message_ids: untried, reason });
-  for (const { recipient, subject, status, reason } of deliveries) {
-    if (status === 'sent') log.info(`mail to ${recipient}: sent: ${subject}`);
-    else log.warn(`mail to ${recipient}: ${status}: ${reason}`);
-  }
+  if (reason !== null)
+    log.warn('mail that is pending is sent by the next run of a job, or by `tidemark mail --pending`');
   return deliveries;
 }
 

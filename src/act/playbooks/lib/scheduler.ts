@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Target } from '../../../config/config.ts';
+import { groupBy } from '../../../core/group-by.ts';
 import { booleanAt, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { drifted, type Precondition, type ReadResult, ready, satisfied, unknown } from '../../define.ts';
 import { evidence, readPages, readSubject, responseBody, responseItems } from './reads.ts';
@@ -91,11 +93,13 @@ export function registeredIds(volumes: ReadResult, pluginId: string, externalId:
     .flatMap((item) => textAt(item, 'ID') ?? []);
 }
 
-/** The snapshot of an ID in the list of a plugin. */
+/** The snapshot of an ID in the list of a plugin. Of one that is listed twice, and not the same, its volume and time are unknown. */
 export function findSnapshot(list: ReadResult, id: string) {
-  return responseItems(list)
+  const [first, ...others] = responseItems(list)
     .map(parseSnapshot)
-    .find(({ snapshot_id }) => snapshot_id === id);
+    .filter(({ snapshot_id }) => snapshot_id === id);
+  const isKnown = others.every((other) => isDeepStrictEqual(other, first));
+  return first && (isKnown ? first : { ...first, source: null, created_at: null, is_ready: null });
 }
 
 export function parseSnapshot(item: unknown) {
@@ -163,15 +167,20 @@ export function evaluateDeregistration(
 
 /**
  * The claims of allocations in the response that describes a volume; null where it lacks one of the claim maps. Node and status are null where
- * the scheduler no longer knows the allocation.
+ * the scheduler no longer knows the allocation, or describes it twice and not the same.
  */
 export function parseClaims(volume: unknown) {
   const maps = ['ReadAllocs', 'WriteAllocs'].map((name) => valueAt(volume, name));
   if (maps.includes(undefined)) return null;
-  const listed = new Map((listAt(volume, 'Allocations') ?? []).map((item) => [textAt(item, 'ID'), item]));
-  const allocations = new Map(maps.flatMap((map) => Object.entries(map ?? {})));
-  return [...allocations].map(([id, inline]) => {
-    const allocation = inline ?? listed.get(id);
+  const listed = groupBy(listAt(volume, 'Allocations') ?? [], (item) => textAt(item, 'ID'));
+  const claims = groupBy(
+    maps.flatMap((map) => Object.entries(map ?? {})),
+    ([id]) => id,
+  );
+  return [...claims].map(([id, entries]) => {
+    const inline: unknown[] = entries.flatMap(([, value]) => value ?? []);
+    const [first, ...others] = inline.length > 0 ? inline : (listed.get(id) ?? []);
+    const allocation = others.every((other) => isDeepStrictEqual(other, first)) ? first : undefined;
     const [nodeId, clientStatus] = [textAt(allocation, 'NodeID'), textAt(allocation, 'ClientStatus')];
     return { allocation_id: id, node_id: nodeId, client_status: clientStatus };
   });
