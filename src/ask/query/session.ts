@@ -4,7 +4,8 @@ import type { Config } from '../../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
-import { interruptible, openInstance } from '../../warehouse/database.ts';
+import { createStatements, interruptible, openInstance } from '../../warehouse/database.ts';
+import { defineMissing } from '../../warehouse/migrate.ts';
 import { beforeFirstPull } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
@@ -166,12 +167,14 @@ export class QuerySession {
   async #prepareConnection(): Promise<void> {
     const { asOf, output } = this.#options;
     await this.#connection.run("set TimeZone = 'UTC'");
-    // the published warehouse is read-only, and the SQL that reports show calls these
+    // the published warehouse is read-only, and saved queries and the SQL that reports show call these
     for (const name of ['semver_key', 'interrupted_runs', 'previous_run_at', 'finding_states_at', 'findings_at']) {
       await this.#connection.run(this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
     }
     if (asOf)
       for (const [name, past] of await listPast(this.#connection, this.#files, asOf)) this.#past.set(name, past);
+    // One that is too old for the others answers what needs none of them.
+    await defineMissing([createStatements(this.#connection)], this.#files).catch(() => {});
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
