@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
-import { createStatements, interruptible, openInstance } from '../../warehouse/database.ts';
+import { createStatements, interruptible, isQueryError, openInstance } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/migrate.ts';
 import { beforeFirstPull } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
@@ -101,7 +101,7 @@ export class QuerySession {
       const statement = isOwn ? asOwn(text) : await readStatement(this.#connection, this.#files, text);
       await this.#assertKnown(statement);
       await this.#showPast(query);
-      const prepared = await this.#connection.prepare(statement.text);
+      const prepared = await this.#plan(statement.text);
       const values = bindValues(prepared, params);
       const whole = await this.#asSubquery(statement, prepared, values);
       const source = maxRows === undefined ? whole : `(from ${whole} limit ${maxRows})`;
@@ -132,6 +132,16 @@ export class QuerySession {
       await this.#connection.run(this.#files.render('warehouse/as_of_view', { table: quoteIdent(name), past }));
       this.#past.delete(name);
     }
+  }
+
+  /** Plans a statement. Where the warehouse is of an earlier version, it may lack what saved queries and the SQL of reports call. */
+  async #plan(text: string) {
+    return this.#connection.prepare(text).catch(async (error: unknown) => {
+      if (!isQueryError(error)) throw error;
+      const connections = [createStatements(this.#connection)];
+      await defineMissing(connections, this.#files).catch(() => Promise.reject(error)); // it is too old for that
+      return this.#connection.prepare(text);
+    });
   }
 
   /** Columns of the same name get numbers. */
@@ -167,14 +177,12 @@ export class QuerySession {
   async #prepareConnection(): Promise<void> {
     const { asOf, output } = this.#options;
     await this.#connection.run("set TimeZone = 'UTC'");
-    // the published warehouse is read-only, and saved queries and the SQL that reports show call these
+    // the published warehouse is read-only, and the SQL that reports show calls these
     for (const name of ['semver_key', 'interrupted_runs', 'previous_run_at', 'finding_states_at', 'findings_at']) {
       await this.#connection.run(this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
     }
     if (asOf)
       for (const [name, past] of await listPast(this.#connection, this.#files, asOf)) this.#past.set(name, past);
-    // One that is too old for the others answers what needs none of them.
-    await defineMissing([createStatements(this.#connection)], this.#files).catch(() => {});
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
