@@ -187,7 +187,11 @@ test('saved queries and a publish read a warehouse of an earlier version, which 
     await database.run('drop macro known_drift');
     await setEarlierVersion(database);
   });
-  for (const command of ['sql --saved unassessed-workspaces', 'sql --saved drift-duration', 'lake publish --lake lake']) {
+  for (const command of [
+    'sql --saved unassessed-workspaces',
+    'sql --saved drift-duration',
+    'lake publish --lake lake',
+  ]) {
     const { exit, stderr } = await place.tidemark(command.split(' '));
     expect([exit, stderr], command).toEqual([0, '']);
   }
