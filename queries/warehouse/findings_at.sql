@@ -1,7 +1,7 @@
 -- grain: one row per finding that was known at a time, with its state and severity of that time
 -- {{scope}}: empty, or `temp ` for one connection
 -- Where it was seen since, title, detail and weight are of later; what else came later is taken back, or null. Names the database, because
--- `--as-of` hides `findings` behind it.
+-- `--as-of` hides `findings` behind it, and what `finding_events` has of later.
 create or replace {{scope}}macro findings_at(at_time) as table
 with
   events as (
@@ -10,7 +10,7 @@ with
       max(changed_at) filter (changed_at <= at_time::timestamptz and reason <> 'severity changed') as state_since,
       max(changed_at) filter (changed_at <= at_time::timestamptz and reason in ('baseline', 'found', 'reopened')) as opened_at,
       count(*) filter (changed_at > at_time::timestamptz and reason = 'reopened') as reopened_later,
-    from finding_events
+    from warehouse.main.finding_events
     group by finding_id
   )
 select

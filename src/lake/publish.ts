@@ -100,6 +100,9 @@ function withVisible<T>(
   work: (reader: LakeReader, visible: VisiblePublishes) => Promise<T>,
 ): Promise<T> {
   const read = async (published: OpenWarehouse) => {
+    const { database, files } = published;
+    // A warehouse of an earlier version lacks what the roll-up calls.
+    await database.run(files.render('warehouse/known_drift', { scope: 'temp ' }));
     const reader = createLakeReader({ ...published, store, nowMs: now.getTime() });
     return work(reader, await readVisible(reader, config.shard?.index ?? 0));
   };

@@ -126,7 +126,7 @@ export function isOfLaterVersion(error: unknown): boolean {
  * Runs statements on one connection, one after another. Parameters become literals (`fillParams`), since a prepared statement is often planned
  * twice; those that a statement does not use are ignored.
  */
-function createStatements(connection: DuckDBConnection) {
+export function createStatements(connection: DuckDBConnection) {
   /** Runs a text of several statements without parameters, which do not wait for this process. @returns the rows of the last one */
   const script = async (text: string): Promise<Row[]> => toRows(await connection.runAndReadAll(text));
   /** @param limitMs after which it is interrupted. @default never */

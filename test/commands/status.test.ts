@@ -180,6 +180,23 @@ test('sql asks a warehouse of an earlier version', async () => {
   expect([exit, json()]).toEqual([0, [{ n: 2 }]]);
 });
 
+test('saved queries and a publish read a warehouse of an earlier version, which lacks what they call', async () => {
+  const place = await testProject({ workspaces: 3 });
+  await place.pull(['--source', 'workspaces']);
+  await changePublished(place.folder, async (database) => {
+    await database.run('drop macro known_drift');
+    await setEarlierVersion(database);
+  });
+  for (const command of [
+    'sql --saved unassessed-workspaces',
+    'sql --saved drift-duration',
+    'lake publish --lake lake',
+  ]) {
+    const { exit, stderr } = await place.tidemark(command.split(' '));
+    expect([exit, stderr], command).toEqual([0, '']);
+  }
+});
+
 async function earlierWarehouse() {
   const place = await testProject({ workspaces: 1, warehouse: 'none' });
   const { published } = warehouseFiles(join(place.folder, 'data'));

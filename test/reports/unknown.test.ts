@@ -52,7 +52,7 @@ test('a first night on which every source fails has no empty week, and no link t
 
 test('what a rule does not know of a subject leaves its report unknown, and not ok', async () => {
   const warehouse = await createMailWarehouse();
-  const agents = [{ agent_id: 'a', pool_id: 'p', status: 'draining', last_ping_at: NIGHT }];
+  const agents = ['a', 'b'].map((id) => ({ agent_id: id, pool_id: 'p', status: 'draining', last_ping_at: NIGHT }));
   const links = [{ pool_id: 'p', workspace_id: 'ws-a', relation: 'attached' }];
   const stored = ['external_volumes', 'volume_snapshots', 'keys', 'kms_providers', 'key_distributions'];
   const empty = [...stored, 'modules', 'providers', 'servers', 'registry_releases'];
@@ -62,8 +62,8 @@ test('what a rule does not know of a subject leaves its report unknown, and not 
     agent_pools: [{ pool_id: 'p', name: 'p', organization_scoped: false }],
     agent_pool_workspaces: links,
     agents,
-    mesh_roles: [{ name: 'odd', token_type: null, consul_policies: ['web'] }],
-    volumes: [{ volume_id: 'v', namespace: 'default', schedulable: null }],
+    mesh_roles: ['odd', 'even'].map((name) => ({ name, token_type: null, consul_policies: ['web'] })),
+    volumes: ['v', 'w'].map((id) => ({ volume_id: id, namespace: 'default', schedulable: null })),
     ...Object.fromEntries(empty.map((table) => [table, []])),
   });
   await warehouse.evaluate(NIGHT);
@@ -75,6 +75,14 @@ test('what a rule does not know of a subject leaves its report unknown, and not 
     return [name, finding_counts?.[0]?.state, state];
   });
   expect(await Promise.all(states)).toEqual(names.map((name) => [name, 'ok', 'unknown']));
+  for (const [name, told] of [
+    ['agent-health', 'It is unknown whether 2 agents work:'],
+    ['keys', 'It is unknown whether 2 roles issue management tokens.'],
+    ['storage', 'It is not reported whether 2 volumes can be scheduled,'],
+  ] as const) {
+    for (const extension of ['html', 'txt'])
+      expect(await readFile(join(options.out, `${name}.${extension}`), 'utf8'), name).toContain(told);
+  }
 });
 
 test('a night after a failed pull knows of no change, and says so of each table of changes', async () => {

@@ -4,7 +4,7 @@
 -- empty: No pool is known.
 -- labels: pool_name=Pool; squares=Agents; who=Workspaces; last_ping_at=Last ping; organization_scoped=For the whole organization
 -- strips: squares=squares
--- legend: good=live: idle or busy; warn=live, but silent; bad=not live; soft=not known
+-- legend: good=live: idle or busy; warn=live, but silent; bad=not live; soft=not known, or not drawn
 -- details: who=names
 -- subjects: pool_name=agent pool:pool_id
 -- hidden: pool_id, names, agents, live, silent, attached, allowed, agents_listed

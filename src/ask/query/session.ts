@@ -4,7 +4,8 @@ import type { Config } from '../../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
-import { interruptible, openInstance } from '../../warehouse/database.ts';
+import { createStatements, interruptible, isQueryError, openInstance } from '../../warehouse/database.ts';
+import { defineMissing } from '../../warehouse/migrate.ts';
 import { beforeFirstPull } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
@@ -100,7 +101,7 @@ export class QuerySession {
       const statement = isOwn ? asOwn(text) : await readStatement(this.#connection, this.#files, text);
       await this.#assertKnown(statement);
       await this.#showPast(query);
-      const prepared = await this.#connection.prepare(statement.text);
+      const prepared = await this.#plan(statement.text);
       const values = bindValues(prepared, params);
       const whole = await this.#asSubquery(statement, prepared, values);
       const source = maxRows === undefined ? whole : `(from ${whole} limit ${maxRows})`;
@@ -131,6 +132,16 @@ export class QuerySession {
       await this.#connection.run(this.#files.render('warehouse/as_of_view', { table: quoteIdent(name), past }));
       this.#past.delete(name);
     }
+  }
+
+  /** Plans a statement. Where the warehouse is of an earlier version, it may lack what saved queries and the SQL of reports call. */
+  async #plan(text: string) {
+    return this.#connection.prepare(text).catch(async (error: unknown) => {
+      if (!isQueryError(error)) throw error;
+      const connections = [createStatements(this.#connection)];
+      await defineMissing(connections, this.#files).catch(() => Promise.reject(error)); // it is too old for that
+      return this.#connection.prepare(text);
+    });
   }
 
   /** Columns of the same name get numbers. */
