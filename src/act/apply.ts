@@ -128,11 +128,12 @@ async function applyActions(
   lock: Lock,
 ): Promise<ApplyResult> {
   const { config, context } = options;
+  let unsent: Abort | undefined;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => {
     lock.assertUnpaused();
-    const stop = findStop(options, plan); // a pause that a service asks for may be long
-    if (stop) throw new TidemarkError('INCOMPLETE', `it was not sent: ${stop.reason}`);
+    unsent = findStop(options, plan); // a pause that a service asks for may be long
+    if (unsent) throw new TidemarkError('INCOMPLETE', `it was not sent: ${unsent.reason}`);
   });
   const progress = new Progress({ plan, remote, ledger, config, context });
   try {
@@ -152,7 +153,7 @@ async function applyActions(
         `${action.action_id}: ${action.summary}: ${result.status}${reason}`,
       );
     }
-    return await progress.finish(progress.explainContradictions() ?? null);
+    return await progress.finish(progress.explainContradictions() ?? unsent ?? null);
   } catch (error) {
     if (error instanceof LockError) return await progress.finish(toAbort(error));
     throw error;
