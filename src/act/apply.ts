@@ -149,9 +149,8 @@ async function applyActions(
         result = await progress.apply(action, definitions.get(action) as ActionDefinition);
       }
       const reason = result.reason === null ? '' : `: ${result.reason}`;
-      context.log[isFinal(result) ? 'info' : 'warn'](
-        `${action.action_id}: ${action.summary}: ${result.status}${reason}`,
-      );
+      const line = `${action.action_id}: ${action.summary}: ${result.status}${reason}`;
+      context.log[isFinal(result) ? 'info' : 'warn'](line);
     }
     return await progress.finish(progress.explainContradictions() ?? unsent ?? null);
   } catch (error) {

@@ -1,11 +1,17 @@
 import { rm } from 'node:fs/promises';
-import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type {
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBInstance,
+  DuckDBPreparedStatement,
+  DuckDBValue,
+} from '@duckdb/node-api';
 import type { Config } from '../../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { interruptible, openInstance } from '../../warehouse/database.ts';
-import { beforeFirstPull } from '../../warehouse/moment.ts';
+import { beforeFirstPull, readHistoryStart } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from '../../warehouse/sql-files.ts';
@@ -182,8 +188,11 @@ export class QuerySession {
     const { asOf } = this.#options;
     const moments = [...statement.moments, ...(asOf ? [asOf.toISOString()] : [])];
     if (moments.length === 0) return;
+    const read = async (sql: string, values: Record<string, DuckDBValue> = {}) =>
+      toRows(await this.#connection.runAndReadAll(sql, values));
+    const start = (await readHistoryStart(read, this.#files)) ?? '-infinity';
     const sql = this.#files.read('query/before_first_pull');
-    const [early] = toRows(await this.#connection.runAndReadAll(sql, { moments: listValue(moments) }));
+    const [early] = await read(sql, { moments: listValue(moments), start });
     if (early) throw beforeFirstPull(String(early.moment), new Date(String(early.first_pull)));
   }
 
