@@ -12,7 +12,7 @@ with
       maximum_object_size = $longest_line
     )
   ),
-  listed as (select unnest(list_distinct(body::json[])) as item from lines where kind = 'list'),
+  listed as (select distinct unnest(body::json[]) as item from lines where kind = 'list'),
   gone as (select volume_id, namespace from lines where kind = 'gone'),
   seen as (select body as item from lines where kind = 'read'),
   merged as (

@@ -587,6 +587,26 @@ test('what a list has twice counts once, and what differs between the two is unk
   ]);
 });
 
+test('a volume that two pages of the list have counts once', async () => {
+  const [first, second] = ['v1', 'v2'].map((id) => ({ ID: id, PluginID: 'ab' }));
+  const answer = (body: unknown, headers = {}) => ({
+    status: 200,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path, query }) => {
+      const read = [first, second].find((volume) => path === `/v1/volume/csi/${volume?.ID}`);
+      if (read) return answer({ ...read, ReadAllocs: {}, WriteAllocs: {} });
+      if (path !== '/v1/volumes') return undefined;
+      return query.has('next_token') ? answer([first, second]) : answer([first], { 'x-nomad-nexttoken': 'v1' });
+    },
+  });
+  await place.pull(['--source', 'volumes']);
+  expect(await place.rows('select volume_id as id from volumes order by 1')).toEqual([{ id: 'v1' }, { id: 'v2' }]);
+});
+
 test('a metric without labels, which are null in one sample and empty in another, is one row', async () => {
   const place = await answering({
     '/v1/metrics': {
