@@ -13,7 +13,7 @@ with
   pulled as (
     select distinct target, source, as_of
     from pulls
-    where status = 'complete' and as_of > {{after}} and history_has(as_of)
+    where status = 'complete' and as_of > {{after}} and as_of >= {{wholeSince}}
   ),
   workspace_nights as (
     select

@@ -100,6 +100,8 @@ function withVisible<T>(
   work: (reader: LakeReader, visible: VisiblePublishes) => Promise<T>,
 ): Promise<T> {
   const read = async (published: OpenWarehouse) => {
+    // that of an earlier version lacks it
+    await published.database.run(published.files.render('warehouse/known_drift', { scope: 'temp ' }));
     const reader = createLakeReader({ ...published, store, nowMs: now.getTime() });
     return work(reader, await readVisible(reader, config.shard?.index ?? 0));
   };
