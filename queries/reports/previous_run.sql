@@ -1,6 +1,6 @@
 -- grain: at most one row: as_of of the last run before the current one whose changes were reported, as of $as_of
 with
-  seen as (select distinct as_of from pulls where as_of <= $as_of::timestamptz and history_has(as_of)),
+  seen as (select distinct as_of from pulls where as_of <= $as_of::timestamptz),
   current_run as (select max(as_of) as as_of from seen)
 select max(seen.as_of) as as_of
 from seen

@@ -33,6 +33,16 @@ interface QuerySessionOptions {
   readonly output?: string | undefined;
 }
 
+/** What the SQL calls that reports show, and that of saved queries: the published warehouse is read-only, and may be of an earlier version. */
+const OWN_MACROS = [
+  'semver_key',
+  'known_drift',
+  'interrupted_runs',
+  'previous_run_at',
+  'finding_states_at',
+  'findings_at',
+];
+
 /** Values of `$name`; DuckDB casts the text to what the query compares it with. */
 type QueryParams = Readonly<Record<string, string>>;
 
@@ -172,8 +182,7 @@ export class QuerySession {
   async #prepareConnection(): Promise<void> {
     const { asOf, output } = this.#options;
     await this.#connection.run("set TimeZone = 'UTC'");
-    // the published warehouse is read-only, and the SQL that reports show calls these
-    for (const name of ['semver_key', 'interrupted_runs', 'previous_run_at', 'finding_states_at', 'findings_at']) {
+    for (const name of OWN_MACROS) {
       await this.#connection.run(this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
     }
     if (asOf)
