@@ -6,14 +6,14 @@
 --  night date, -- day of the run, in UTC
 --  measure varchar, -- what is measured
 --  value double, -- its value after the run
--- Each complete pull after a time has rows. A target whose pull is not complete has no row for that night: its measures are not known. Nor is
--- a measure that no workspace reports.
+-- Each complete pull after a time has rows, unless states of its time were removed. A target whose pull is not complete has no row for that
+-- night: its measures are not known. Nor is a measure that no workspace reports.
 create or replace temp table lake_pending as
 with
   pulled as (
     select distinct target, source, as_of
     from pulls
-    where status = 'complete' and as_of > {{after}}
+    where status = 'complete' and as_of > {{after}} and as_of >= {{wholeSince}}
   ),
   workspace_nights as (
     select

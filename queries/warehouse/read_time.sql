@@ -1,8 +1,9 @@
 -- A time as services write it: ISO 8601, as Go prints it (`2006-01-02 15:04:05 +0000 UTC`), or a Unix time in seconds, milliseconds,
--- microseconds or nanoseconds. 0 and an empty text are none. Another text is an error: no time may mean "never". {{scope}} as for semver_key.
+-- microseconds or nanoseconds. 0 and an empty text are none. Another text is an error, as is a number that is too large for any of these:
+-- no time may mean "never". {{scope}} as for semver_key.
 create or replace {{scope}}macro read_time(value) as (
   case
-    when regexp_full_match(value, '-?\d+(\.\d+)?([eE]\+?\d+)?')
+    when regexp_full_match(value, '-?\d{1,19}(\.\d+)?([eE]\+?1?\d)?')
       then make_timestamptz(
         list_transform(
           [try_cast(value as hugeint)],

@@ -129,11 +129,12 @@ async function applyActions(
   lock: Lock,
 ): Promise<ApplyResult> {
   const { config, context } = options;
+  let unsent: Abort | undefined;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => {
     lock.assertUnpaused();
-    const stop = findStop(options, plan); // a pause that a service asks for may be long
-    if (stop) throw new TidemarkError('INCOMPLETE', `it was not sent: ${stop.reason}`);
+    unsent = findStop(options, plan); // a pause that a service asks for may be long
+    if (unsent) throw new TidemarkError('INCOMPLETE', `it was not sent: ${unsent.reason}`);
   });
   const progress = new Progress({ plan, remote, ledger, config, context });
   try {
@@ -149,11 +150,10 @@ async function applyActions(
         result = await progress.apply(action, definitions.get(action) as ActionDefinition);
       }
       const reason = result.reason === null ? '' : `: ${result.reason}`;
-      context.log[isFinal(result) ? 'info' : 'warn'](
-        `${action.action_id}: ${action.summary}: ${result.status}${reason}`,
-      );
+      const line = `${action.action_id}: ${action.summary}: ${result.status}${reason}`;
+      context.log[isFinal(result) ? 'info' : 'warn'](line);
     }
-    return await progress.finish(progress.explainContradictions() ?? null);
+    return await progress.finish(progress.explainContradictions() ?? unsent ?? null);
   } catch (error) {
     if (error instanceof LockError) return await progress.finish(toAbort(error));
     throw error;

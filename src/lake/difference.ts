@@ -39,7 +39,9 @@ const visiblePublishes = z.object({
 export interface VisiblePublishes extends Readonly<z.infer<typeof visiblePublishes>> {
   /** The number of the shard; 0 without one. */
   readonly writer: number;
-  /** Since when the history of the warehouse is whole; `-infinity` where nothing was removed, or the lake is new. */
+  /** Since when the history of the warehouse is whole; `-infinity` where nothing was removed. */
+  readonly wholeSince: string;
+  /** The same, and `-infinity` where the lake is new. */
   readonly start: string;
 }
 
@@ -55,8 +57,8 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
   const keep = () => visible.is_shared;
   await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS, keep });
   await database.run(files.read('lake/foreign'));
-  const start = visible.last_of_all > 0 ? await readHistoryStart(database.rows, files) : undefined;
-  return { ...visible, writer, start: start ?? BEGINNING };
+  const wholeSince = (await readHistoryStart(database.rows, files)) ?? BEGINNING;
+  return { ...visible, writer, wholeSince, start: visible.last_of_all > 0 ? wholeSince : BEGINNING };
 }
 
 /** Rows of a target that are gone since another writer had it. */
@@ -124,7 +126,7 @@ type Parts = Readonly<Record<string, string>>;
 
 /** SQL: which rows are compared, and from which time on. */
 function targetParts(
-  { latest, start }: VisiblePublishes,
+  { latest, start, wholeSince }: VisiblePublishes,
   { kind, source = '', byTarget, loggedAt }: Relation,
   period: { readonly after: string; readonly since: string | null },
 ): Parts {
@@ -137,6 +139,7 @@ function targetParts(
   return {
     after,
     now,
+    wholeSince: toTime(wholeSince),
     loggedAt: written,
     // Rows belong to a target, or else to the writer.
     owned: byTarget ? 'true' : 'lake_is_own',

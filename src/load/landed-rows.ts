@@ -40,7 +40,8 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
   const types = new Map(table.columns.map((column) => [column.name, column.type]));
   types.delete(ORDINAL); // a field of this name is not ours
   const columnType = (name: string) => types.get(canonicalColumn(name));
-  // Where null is written without quotes, a text between quotes is none. DuckDB tells them apart only where it reads all as text.
+  // Where null is written without quotes, a text between quotes is none, unless it is empty. DuckDB tells them apart only where it reads
+  // all as text.
   const hasBare = bareNulls.length > 0;
   const readAs = (name: string) => (hasBare || columnType(name) === TIME ? 'varchar' : (columnType(name) ?? 'varchar'));
   const nulls = ['', ...bareNulls].map(quoteLiteral).join(', ');
@@ -48,7 +49,8 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
   const toValue = (name: string): string => {
     const column = quoteIdent(name);
     const type = columnType(name);
-    if (hasBare && type !== 'varchar') return `if(${column} in (${nulls}), null, ${column})::${type}`;
+    if (hasBare && type === 'varchar') return `nullif(${column}, '')`;
+    if (hasBare) return `if(${column} in (${nulls}), null, ${column})::${type}`;
     if (type === TIME) return `${column}::${TIME}`;
     // JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV.
     return name === 'extra' ? `json_merge_patch('{}', ${column})` : column;

@@ -58,6 +58,20 @@ test('a file STOP that comes while the service asks for a pause keeps the action
   expect((await harness.apply()).rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
 });
 
+test('a file STOP that keeps the last action from being sent stops the apply as any other', async () => {
+  const plan = await harness.useApprovedPlan();
+  const file = join(harness.place.folder, 'data', 'STOP');
+  const isLast = (path: string) => path.endsWith(String(plan.actions.at(-1)?.params.id));
+  harness.faultHook = ({ method, path }) => {
+    if (method !== 'DELETE' || !isLast(path)) return undefined;
+    writeFileSync(file, '');
+    return { status: 429, body: '{"errors": []}' };
+  };
+  const { rows, stopped } = await harness.apply([], 6);
+  expect(rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'failed']);
+  expect(stopped?.reason).toBe(`${file} exists: remove it to continue`);
+});
+
 test('a signal stops it before the next action, and the current one is completed', async () => {
   await harness.useApprovedPlan();
   const stop = new AbortController();

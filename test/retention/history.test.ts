@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { QuerySession } from '../../src/ask/query/session.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { findHorizon, listOldHistory, removeOldHistory } from '../../src/run/retention.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -176,6 +177,29 @@ test('what is last known of a source that fails, and of its parts, stays with it
     const trend = await rows(files.read(`reports/${report}/trend`), { as_of: NOW.toISOString() });
     expect(trend.map(({ as_of }) => new Date(String(as_of)).getUTCMonth() + 1)).toEqual([7, 6, 5, 4, 3]);
   }
+});
+
+test('a pull that stays from before the history answers no query of its time, and is no night of a new lake', async () => {
+  const project = await projectOfNights();
+  const finding = `'f' as finding_id, 'down' as target, 'drifted-workspace' as rule, 'warning' as severity`;
+  await project.change(
+    `insert into pulls by name select 'down' as run_id, 'down' as target, 'workspaces' as source, 'complete' as status,
+      ${at(1)}::timestamptz as started_at, started_at as as_of`,
+    `insert into finding_events by name select ${finding}, 'open' as state, 'found' as reason, ${at(1)}::timestamptz as changed_at
+      union all by name select ${finding}, 'resolved' as state, 'left out' as reason, ${at(2)}::timestamptz as changed_at`,
+    `insert into rule_evaluations by name select 'drifted-workspace' as rule, unnest(['down', 'scaler']) as target, ${at(1)}::timestamptz as first_assessed_at, first_assessed_at as last_assessed_at`,
+  );
+  const opened = await open(project);
+  await removeOldHistory(opened, NOW);
+  opened.database.close();
+  const asOf = new Date('2026-02-20T00:00:00Z');
+  const session = await QuerySession.open({ config: project.config, asOf, signal: new AbortController().signal });
+  onTestFinished(() => session.close());
+  await expect(session.prepare('from findings')).rejects.toThrow('is before the first pull, 2026-03-10T02:15:00Z');
+  await project.publish();
+  expect(await project.inLake('select distinct month(night)::int as month from rollup_nights order by 1')).toEqual(
+    [3, 4, 5, 6, 7].map((month) => ({ month })),
+  );
 });
 
 test('the members of a list go with the versions that have them', async () => {

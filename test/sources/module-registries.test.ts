@@ -77,3 +77,22 @@ test('fewer public modules than the service reports are no list', async () => {
   expect(pull).toMatchObject({ status: 'complete', note: expect.stringContaining('0 rows received, 3 reported') });
   expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: null }]);
 });
+
+test('a public module without a version is public in a CSV with bare nulls too', async () => {
+  const attributes = { name: 'vpc', source: 'acme/vpc/aws', version: '', workspace_count: null, workspaces: 'a' };
+  const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 1 };
+  const page = JSON.stringify({ data: [{ id: 'mod-1', attributes }], meta: { pagination } });
+  const csv = 'name,source,version,workspace_count,workspaces\n"vpc","acme/vpc/aws","",null,"a"\n';
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path, query }) => {
+      if (query.get('type') !== 'modules') return undefined;
+      if (path.endsWith('/explorer')) return { status: 200, body: page };
+      return { status: 200, headers: { 'content-type': 'text/csv' }, body: csv };
+    },
+  });
+  await place.pull(SOURCE);
+  expect(await place.rows('select version, workspace_count, registry_type from modules')).toEqual([
+    { version: null, workspace_count: null, registry_type: 'public' },
+  ]);
+});

@@ -1,12 +1,18 @@
 import { rm } from 'node:fs/promises';
-import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type {
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBInstance,
+  DuckDBPreparedStatement,
+  DuckDBValue,
+} from '@duckdb/node-api';
 import type { Config } from '../../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { createStatements, interruptible, isQueryError, openInstance } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/migrate.ts';
-import { beforeFirstPull } from '../../warehouse/moment.ts';
+import { beforeFirstPull, readHistoryStart } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from '../../warehouse/sql-files.ts';
@@ -177,7 +183,7 @@ export class QuerySession {
   async #prepareConnection(): Promise<void> {
     const { asOf, output } = this.#options;
     await this.#connection.run("set TimeZone = 'UTC'");
-    // the published warehouse is read-only, and the SQL that reports show calls these
+    // the published warehouse is read-only, and may be of an earlier version
     for (const name of ['semver_key', 'interrupted_runs', 'previous_run_at', 'finding_states_at', 'findings_at']) {
       await this.#connection.run(this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
     }
@@ -193,8 +199,11 @@ export class QuerySession {
     const { asOf } = this.#options;
     const moments = [...statement.moments, ...(asOf ? [asOf.toISOString()] : [])];
     if (moments.length === 0) return;
+    const read = async (sql: string, values: Record<string, DuckDBValue> = {}) =>
+      toRows(await this.#connection.runAndReadAll(sql, values));
+    const start = (await readHistoryStart(read, this.#files)) ?? '-infinity';
     const sql = this.#files.read('query/before_first_pull');
-    const [early] = toRows(await this.#connection.runAndReadAll(sql, { moments: listValue(moments) }));
+    const [early] = await read(sql, { moments: listValue(moments), start });
     if (early) throw beforeFirstPull(String(early.moment), new Date(String(early.first_pull)));
   }
 

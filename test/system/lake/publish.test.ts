@@ -315,6 +315,14 @@ describe('rollups', () => {
   });
 });
 
+test('a warehouse that an earlier version has published is published before its next run', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  // What no earlier version had.
+  await project.night('2026-10-01T02:15:00Z', 'drop macro known_drift', 'drop macro history_has');
+  await project.publish();
+  expect(await project.inLake('select count(*)::int as n from runs')).toEqual([{ n: 1 }]);
+});
+
 test('two publishes at once: one number each, and every row counts once', async () => {
   const project = await lakeProject({ tables: 'few' });
   await project.night('2026-10-01T02:15:00Z', `${HEALTH} ('a', true, '2026-10-01T02:15:00Z', null)`);
