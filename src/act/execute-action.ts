@@ -159,18 +159,19 @@ async function skipContradicted(
  */
 export async function settleAction(attempt: Attempt, previous: LedgerEntry): Promise<ActionResult> {
   const isOpen = previous.event === 'intent';
-  const { status, reason, reading } = await readOutcome(attempt, isOpen ? undefined : previous.answer);
+  // No answer to an interrupted request was seen, and none will be, however often its subject is read.
+  const entry = { answer: 'ambiguous' as const, ...previous };
+  const { status, reason, reading } = await readOutcome(attempt, entry.answer);
   const after = reading?.observed ?? null;
   const prefix = isOpen ? 'interrupted; ' : '';
-  if (status === 'failed') return conclude(attempt, previous, { status, reason, after, answer: 'ambiguous' });
+  if (status === 'failed') return conclude(attempt, entry, { status, reason, after });
   if (status === 'applied') {
     const detail = reading && 'reason' in reading.precondition ? `: ${reading.precondition.reason}` : '';
-    const conclusion = { ...confirmedLate(`${prefix}${reason}${detail}`), after };
-    return conclude(attempt, previous, { ...conclusion, ...(isOpen && keepAnswer(previous)) });
+    return conclude(attempt, entry, { ...confirmedLate(`${prefix}${reason}${detail}`), after });
   }
   const advice = 'check the subject, and make a new plan if the action is still needed';
   const doubt: Conclusion = { status, reason: `${prefix}${reason}: ${advice}`, after };
-  const outcome = finish(attempt, previous, doubt);
+  const outcome = finish(attempt, entry, doubt);
   // An action that could not be read stays open.
   if (isOpen && !reading) return { ...outcome, finished_at: null };
   // A job reads what stays in doubt each night, which would add a line for ever.

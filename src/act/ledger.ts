@@ -39,7 +39,7 @@ const outcomeLine = z.object({
   finished_at: time,
   /** The subject is as the action leaves it, whoever changed it. */
   satisfied: z.boolean(),
-  /** How the service answered an action whose outcome was read: `ambiguous` is a 5xx, a reset, a time-out or a refusal of a gateway. */
+  /** How the service answered an action whose outcome was read: `ambiguous` is a kill, a 5xx, a reset, a time-out or a refusal of a gateway. */
   answer: z.enum(['accepted', 'ambiguous']).optional(),
 });
 /** Marks the line before it as cut off by a crash. */

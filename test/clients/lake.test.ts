@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { engineLake, expectSameCells } from '../helpers/lake-engines.ts';
+import { engineLake, expectSameCells, READ_MS } from '../helpers/lake-engines.ts';
 import { withStore } from '../helpers/lake-store.ts';
 import { findS3Server, startS3Server } from '../helpers/s3-server.ts';
 import { installTrino, startTrino } from '../helpers/trino-server.ts';
@@ -16,7 +16,6 @@ import { installTrino, startTrino } from '../helpers/trino-server.ts';
 const REQUIREMENTS = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'requirements.txt');
 const SPARK_JAR = 'io.delta:delta-spark_4.2_2.13:4.4.0';
 const INSTALL_MS = 1_800_000;
-const READ_MS = 1_200_000;
 const execute = promisify(execFile);
 
 function isInstalled(command: string, argument: string, what: string): boolean {
@@ -32,8 +31,8 @@ describe.skipIf(!isInstalled('python3', '--version', 'no engine of Python'))('a 
 
   beforeAll(async () => {
     if (existsSync(join(place, 'complete'))) return;
-    await execute('python3', ['-m', 'venv', place]);
-    await execute(python, ['-m', 'pip', 'install', '-q', '-r', REQUIREMENTS]);
+    await execute('python3', ['-m', 'venv', place], { timeout: INSTALL_MS });
+    await execute(python, ['-m', 'pip', 'install', '-q', '-r', REQUIREMENTS], { timeout: INSTALL_MS });
     await writeFile(join(place, 'complete'), '');
   }, INSTALL_MS);
 

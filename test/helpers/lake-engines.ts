@@ -16,6 +16,8 @@ import { tempFolder } from './temp.ts';
 
 const execute = promisify(execFile);
 const PROGRAM = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'read_lake.py');
+/** An engine that hangs would outlive its test. */
+export const READ_MS = 1_200_000;
 
 /** Times in the history of the lake: in its first night, between two, and after the last one, in another quarter than the first. */
 const MOMENTS = ['2026-09-29 02:15:00', '2026-10-01 12:00:00', '2027-01-01 00:00:00'];
@@ -152,6 +154,7 @@ export async function expectSameCells(
   // ClickHouse reads local files only below its working directory.
   const { stdout } = await execute(python, words, {
     cwd: project.folder,
+    timeout: READ_MS,
     maxBuffer: 100_000_000,
     env: { ...process.env, ...env },
   });

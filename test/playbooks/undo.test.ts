@@ -353,6 +353,22 @@ test('a view of the same name, which someone else creates in the same moment, do
   expect([undo.exit, undo.stderr]).toEqual([6, expect.stringContaining('does not show which view was created')]);
 });
 
+test('undo leaves what someone else has done after a kill, however often what the kill left open was read before', async () => {
+  const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });
+  const plan = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  await place.apply();
+  const [intent] = (await readFile(join(place.folder, 'data', 'ledger.ndjson'), 'utf8')).split('\n');
+  await replaceLedger(place, `${intent}\n`);
+  const { views } = place.sandbox.services.platform.state;
+  const ours = views.pop()!;
+  expect((await place.apply([], 1)).json<Rows>().rows).toMatchObject([{ status: 'unconfirmed' }]);
+  views.push({ ...ours, id: 'sq-theirs' });
+  expect((await place.apply()).json<Rows>().rows).toMatchObject([{ status: 'applied' }]);
+  const undo = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([undo.exit, undo.stderr]).toEqual([6, expect.stringContaining('does not show which view was created')]);
+});
+
 test('what was undone is not undone again, after someone else has done the same', async () => {
   const place = await playbookHarness({ playbook: 'scope-unused-pools' });
   const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
