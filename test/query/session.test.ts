@@ -6,7 +6,6 @@ import { QuerySession } from '../../src/ask/query/session.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { emptyProject, publishWarehouse } from '../helpers/findings-command.ts';
-import { lakeProject } from '../helpers/lake-project.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
 const atEnd = cleanAtEnd();
@@ -35,15 +34,4 @@ test.skipIf(!hasDescriptors)('a session that cannot begin leaves nothing open', 
   const asOf = new Date('2026-11-19T00:00:00Z');
   await expect(QuerySession.open({ config, asOf, signal: new AbortController().signal })).rejects.toThrow('broken');
   expect(await countOpen(data)).toBe(0);
-});
-
-test('what saved queries call is there in a warehouse that an earlier version has published', async () => {
-  const { config, change } = await lakeProject({ tables: 'few' });
-  await change('drop macro known_drift', 'drop macro history_has', 'drop table history_start');
-  const session = await QuerySession.open({ config, signal: new AbortController().signal });
-  try {
-    expect((await session.prepare('select known_drift(false, 1) as drifts')).columns).toHaveLength(1);
-  } finally {
-    await session.close();
-  }
 });
