@@ -63,8 +63,11 @@ export function explainDoubts(plan: Plan, { approvers }: Pick<Config, 'approvers
   });
 }
 
-export function countedApprovals(plan: Plan, config: Pick<Config, 'approvers'>): readonly Approval[] {
-  const doubts = explainDoubts(plan, config);
+export function countedApprovals(
+  plan: Plan,
+  config: Pick<Config, 'approvers'>,
+  doubts = explainDoubts(plan, config),
+): readonly Approval[] {
   return plan.approvals.filter((_, index) => doubts[index] === undefined);
 }
 
@@ -87,7 +90,7 @@ export async function assertApproved(
   }
   if (!approvers) return plan.approvals;
   const doubts = explainDoubts(plan, config);
-  const counted = countedApprovals(plan, config);
+  const counted = countedApprovals(plan, config, doubts);
   const uncounted = plan.approvals.flatMap(({ by }, index) =>
     doubts[index] === undefined ? [] : `; that of ${by} does not count: ${doubts[index]}`,
   );

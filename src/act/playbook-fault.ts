@@ -33,6 +33,8 @@ function callWithin<T>(maxMs: number, call: () => T): T {
   } catch (error) {
     if (Object(error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new PlaybookFault(`it computes for ${formatSeconds(maxMs)} without a pause`, error);
+  } finally {
+    scope.call = undefined; // it may hold all that was read
   }
 }
 

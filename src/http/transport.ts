@@ -31,8 +31,13 @@ export interface Transport {
 
 /** Connections with the target's certificates, connect timeout and proxy. TLS is always verified. */
 export function createTransport(options: HttpTransportOptions): Transport {
-  const kept = createDispatcher(options);
-  const fresh = createDispatcher(options, { pipelining: 0 }); // which keeps no connection
+  const tls = readTls(options);
+  const kept = createDispatcher(options, tls);
+  let fresh: Dispatcher | undefined; // most targets need none
+  const useFresh = () => {
+    fresh ??= createDispatcher(options, tls, { pipelining: 0 }); // which keeps no connection
+    return fresh;
+  };
   return {
     fetch: async (input, { signal = null, body: given, isFresh = false, ...init } = {}) => {
       // ky gives a request of Node's own fetch, which the undici package does not accept: it gets the URL and the parts.
@@ -48,11 +53,11 @@ export function createTransport(options: HttpTransportOptions): Transport {
         ...parts,
         redirect: 'manual',
         signal,
-        dispatcher: sendOnce(isFresh ? fresh : kept),
+        dispatcher: sendOnce(isFresh ? useFresh() : kept),
       });
       return response as unknown as Response; // both are the Response of undici, in two versions
     },
-    close: async () => void (await Promise.all([kept.destroy(), fresh.destroy()])),
+    close: async () => void (await Promise.all([kept.destroy(), fresh?.destroy()])),
   };
 }
 
@@ -75,16 +80,20 @@ const MISDIRECTED = {
   isForeign: true,
 } as const;
 
+function readTls({ caFile, clientCert, clientKey }: HttpTransportOptions) {
+  return {
+    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
+    ...(caFile && { ca: readPem(caFile, 'caFile') }),
+    ...(clientCert && { cert: readPem(clientCert, 'clientCert') }),
+    ...(clientKey && { key: readPem(clientKey, 'clientKey') }),
+  };
+}
+
 function createDispatcher(
-  { env, timeouts, concurrency, redactor, ...files }: HttpTransportOptions,
+  { env, timeouts, concurrency, redactor }: HttpTransportOptions,
+  tls: ReturnType<typeof readTls>,
   more: Pick<Pool.Options, 'pipelining'> = {},
 ): Dispatcher {
-  const tls = {
-    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
-    ...(files.caFile && { ca: readPem(files.caFile, 'caFile') }),
-    ...(files.clientCert && { cert: readPem(files.clientCert, 'clientCert') }),
-    ...(files.clientKey && { key: readPem(files.clientKey, 'clientKey') }),
-  };
   const shared = {
     // Off: `Deadline` has these timeouts.
     headersTimeout: 0,
