@@ -128,24 +128,25 @@ export function isOfLaterVersion(error: unknown): boolean {
  */
 export function createStatements(connection: DuckDBConnection) {
   /** Runs a text of several statements without parameters, which do not wait for this process. @returns the rows of the last one */
-  const script = async (text: string): Promise<Row[]> => toRows(await connection.runAndReadAll(text));
+  const script = async (text: string): Promise<Row[]> => toRows(await connection.run(text));
   /** @param limitMs after which it is interrupted. @default never */
   const rows = async (sql: string, params: SqlParams = {}, limitMs?: number): Promise<Row[]> => {
     const text = fillParams(sql, params);
     return limitMs === undefined ? script(text) : bounded({ connection }, limitMs, () => script(text));
   };
+  const orRollBack = <T>(work: () => Promise<T>): Promise<T> =>
+    work().catch(async (error: unknown) => {
+      await connection.run('rollback').catch(() => undefined); // the first error is the one to report
+      throw error;
+    });
   /** Runs `work` in a transaction, and rolls it back if `work` throws. */
-  const transaction = async <T>(work: () => Promise<T>): Promise<T> => {
-    await connection.run('begin');
-    try {
+  const transaction = <T>(work: () => Promise<T>): Promise<T> =>
+    orRollBack(async () => {
+      await connection.run('begin');
       const result = await work();
       await connection.run('commit');
       return result;
-    } catch (error) {
-      await connection.run('rollback').catch(() => undefined); // the first error is the one to report
-      throw error;
-    }
-  };
+    });
   return {
     connection,
     rows,
@@ -161,7 +162,7 @@ export function createStatements(connection: DuckDBConnection) {
     write: async (sql: string, params?: SqlParams) => Number((await rows(sql, params))[0]?.Count),
     /** Runs statements with filled parameters in a transaction, as one text. */
     transact: async (statements: readonly string[]) => {
-      await transaction(() => connection.run(statements.join('\n')));
+      await orRollBack(() => connection.run(['begin;', ...statements, 'commit;'].join('\n')));
     },
     transaction,
   };

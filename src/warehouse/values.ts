@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { DuckDBResult, DuckDBResultReader, DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBMaterializedResult, DuckDBResult, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { parseJson } from '../core/json.ts';
 import { nativeError } from '../core/native.ts';
 
@@ -47,13 +47,15 @@ interface ValueColumn {
 }
 
 /** The columns of a result: the types of a chunk lack the alias that marks JSON. */
-function listColumns(result: DuckDBResult | DuckDBResultReader): readonly ValueColumn[] {
+function listColumns(result: DuckDBResult): readonly ValueColumn[] {
   return result.deduplicatedColumnNames().map((name, index) => ({ name, type: result.columnType(index) }));
 }
 
-export function toRows(reader: DuckDBResultReader): Row[] {
-  const columns = listColumns(reader);
-  return reader.getRows().map((row) => toRow(row, columns));
+/** The rows of a result in memory. A reader would ask another thread for each chunk, and for one after the last. */
+export function toRows(result: DuckDBMaterializedResult): Row[] {
+  const columns = listColumns(result);
+  const chunks = Array.from({ length: result.chunkCount }, (_, index) => result.getChunk(index));
+  return chunks.flatMap((chunk) => chunk.getRows().map((row) => toRow(row, columns)));
 }
 
 /** The rows of a result one by one. */

@@ -200,7 +200,7 @@ export class QuerySession {
     const moments = [...statement.moments, ...(asOf ? [asOf.toISOString()] : [])];
     if (moments.length === 0) return;
     const read = async (sql: string, values: Record<string, DuckDBValue> = {}) =>
-      toRows(await this.#connection.runAndReadAll(sql, values));
+      toRows(await this.#connection.run(sql, values));
     const start = (await readHistoryStart(read, this.#files)) ?? '-infinity';
     const sql = this.#files.read('query/before_first_pull');
     const [early] = await read(sql, { moments: listValue(moments), start });

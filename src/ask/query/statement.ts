@@ -30,8 +30,8 @@ const EXPLAIN =
  */
 export async function readStatement(connection: DuckDBConnection, files: SqlFiles, text: string) {
   const parse = async (sql: string) => {
-    const reader = await connection.runAndReadAll(files.read('query/check'), { text: sql });
-    return toRows(reader)[0] as Parsed;
+    const result = await connection.run(files.read('query/check'), { text: sql });
+    return toRows(result)[0] as Parsed;
   };
   const whole = await parse(text);
   const [explain = ''] = EXPLAIN.exec(text) ?? [];
@@ -65,7 +65,7 @@ let refusedNames: ReadonlySet<string> | undefined;
 async function assertHarmless(connection: DuckDBConnection, files: SqlFiles, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   if (!refusedNames) {
-    const rows = toRows(await connection.runAndReadAll(files.read('query/refused')));
+    const rows = toRows(await connection.run(files.read('query/refused')));
     refusedNames = new Set(rows.map(({ kind, name }) => `${kind}:${name}`));
   }
   const refused = names.find((name) => refusedNames?.has(name));
