@@ -113,6 +113,8 @@ const RULE_MACROS = [
   'agent_pool_users',
   'workspace_names',
   'full_source',
+  'versions_in_use_behind',
+  'versions_in_use_refused',
   'management_policies',
 ] as const;
 
