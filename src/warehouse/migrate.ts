@@ -38,6 +38,7 @@ const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'];
 /** Views and macros over the views of several tables. */
 const COMBINED = [
   'semver_key',
+  'stored_versions_at',
   'full_source',
   'version_policy',
   'certificates_at',
@@ -57,10 +58,18 @@ const DEFINITIONS = [
   'known_drift',
   'workspace_assessments',
   'workspace_changes',
+  'workspace_episodes',
+  'pulled_nights',
+  'first_pulls',
   'resource_nights',
   'resources_by',
   'workspace_use_at',
   'snapshot_protection_at',
+  'snapshot_staleness_at',
+  'tool_versions_at',
+  'lower_part',
+  'versions_spread',
+  'rotated_keys',
   'management_policies',
   'issues_management',
   'is_live',
@@ -100,7 +109,7 @@ async function defineFor(database: Connection, files: SqlFiles, tables: readonly
     const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
     await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
   }
-  const names = ['semver_key', 'left_out_targets', ...DEFINITIONS];
+  const names = ['semver_key', 'left_out_targets', 'stored_versions_at', ...DEFINITIONS];
   await database.script(names.map((name) => files.render(`warehouse/${name}`, { scope: 'temp ' })).join('\n'));
 }
 

@@ -138,45 +138,13 @@ with
         on unknown.target = external.target and unknown.value is not distinct from external.plugin_id
     ) as held
   ),
-  snapshots as (
-    select
-      taken.size_bytes,
-      unknown.target is null and taken.is_ambiguous is not true as is_known,
-      taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400) as old,
-      coalesce(listing.supported, false)
-      and assessed.target is not null
-      and hidden.target is null
-      and taken.external_source_volume_id is not null
-      and registered.external_id is null
-      and not exists (
-        from external_volumes_at($as_of) as held
-        where
-          held.target = taken.target
-          and held.external_id = taken.external_source_volume_id
-          and coalesce(starts_with(held.plugin_id, taken.plugin_id), true)
-      ) as is_volume_missing,
-    from volume_snapshots_at($as_of) as taken
-    left join (select distinct target, plugin_id, external_id from volumes_at($as_of)) as registered
-      on registered.target = taken.target
-      and registered.plugin_id = taken.plugin_id
-      and registered.external_id = taken.external_source_volume_id
-    left join external_volume_listings_at($as_of) as listing
-      on listing.target = taken.target and listing.plugin_id = taken.plugin_id
-    left join assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of) as assessed
-      on assessed.target = taken.target
-    -- a volume of a namespace that could not be read may be registered
-    left join (select distinct target from unknown_parts_at($as_of) where source = 'volumes') as hidden
-      on hidden.target = taken.target
-    left join (from unknown_parts_at($as_of) where source = 'volume_snapshots') as unknown
-      on unknown.target = taken.target and unknown.value is not distinct from taken.plugin_id
-  ),
   snapshot_counts as (
     select
       count(*) as snapshots,
       if(count(*) = 0, 0, sum(size_bytes)) as snapshot_bytes,
       count(*) filter ((old or is_volume_missing) and is_known) as stale_snapshots,
       if(stale_snapshots = 0, 0, sum(size_bytes) filter ((old or is_volume_missing) and is_known)) as stale_snapshot_bytes,
-    from snapshots
+    from snapshot_staleness_at($as_of, $stale_snapshot_days)
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
   before_counts as (
