@@ -78,6 +78,8 @@ const DEFINITIONS = [
   'management_policies',
   'issues_management',
   'is_live',
+  'pools_down',
+  'unlisted_parts',
 ];
 
 /** A connection to a warehouse. */
