@@ -62,6 +62,7 @@ const DEFINITIONS = [
   'pulled_nights',
   'first_pulls',
   'resource_nights',
+  'resource_projection',
   'resources_by',
   'workspace_use_at',
   'snapshot_protection_at',
