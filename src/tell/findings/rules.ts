@@ -116,6 +116,7 @@ const RULE_MACROS = [
   'versions_in_use_behind',
   'versions_in_use_refused',
   'management_policies',
+  'authority_severity',
 ] as const;
 
 /** The statements that make the macros for one connection. */
