@@ -117,6 +117,7 @@ const RULE_MACROS = [
   'versions_in_use_refused',
   'management_policies',
   'authority_severity',
+  'checks_found',
 ] as const;
 
 /** The statements that make the macros for one connection. */
