@@ -68,6 +68,7 @@ const DEFINITIONS = [
   'snapshot_protection_at',
   'snapshot_staleness_at',
   'volume_protection',
+  'volume_claims',
   'missing_volumes',
   'orphaned_volumes',
   'tool_versions_at',
@@ -79,6 +80,7 @@ const DEFINITIONS = [
   'management_policies',
   'issues_management',
   'is_live',
+  'ended_unapplied',
   'pools_down',
   'unlisted_parts',
 ];

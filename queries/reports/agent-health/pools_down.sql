@@ -11,7 +11,7 @@ with
   last_live as (
     select target, pool_id, max(valid_to) as until
     from agents_history
-    where status in ('idle', 'busy') and valid_from <= $as_of::timestamptz
+    where is_live(status) and valid_from <= $as_of::timestamptz
     group by target, pool_id
   ),
   first_seen as (

@@ -24,7 +24,7 @@ select
   episodes.failures_before as times_before,
   now.current_run_status,
   case
-    when now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed')
+    when ended_unapplied(now.current_run_status)
       then 'last run ' || now.current_run_status || ': the assessment may be outdated'
   end as note,
   now.external_id,

@@ -18,7 +18,7 @@ with
       now.checks_errored,
       now.checks_unknown,
       now.checks_passed,
-      now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed') as stale_assessment,
+      ended_unapplied(now.current_run_status) as stale_assessment,
       before.checks_failed as failed_before,
       before.checks_errored as errored_before,
       before.checks_unknown as unknown_before,

@@ -16,7 +16,7 @@ select
   now.current_run_status,
   case
     when known_drift(now.drifted, now.resources_drifted) is null then 'not assessed now'
-    when now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed')
+    when ended_unapplied(now.current_run_status)
       then 'last run ' || now.current_run_status || ': the assessment may be outdated'
   end as note,
   now.external_id,

@@ -17,7 +17,7 @@ with
       changes.*,
       known_drift(now.drifted, now.resources_drifted) as drifted,
       now.resources_drifted,
-      coalesce(now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed'), false) as stale_assessment,
+      coalesce(ended_unapplied(now.current_run_status), false) as stale_assessment,
       known_drift(before.drifted, before.resources_drifted) as drifted_then,
     from workspace_changes($as_of, null) as changes
     left join workspaces_at($as_of) as now using (target, external_id)

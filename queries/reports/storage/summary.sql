@@ -28,33 +28,23 @@ with
       count(*) filter (source = 'volume_snapshots') > 0 as snapshots,
     from unknown_parts
   ),
-  claims as (
-    select
-      target,
-      namespace,
-      volume_id,
-      bool_and(client_status is null or client_status in ('complete', 'failed', 'lost')) as may_have_ended,
-      bool_or(client_status is null) as has_unreported,
-    from volume_allocations_at($as_of)
-    group by target, namespace, volume_id
-  ),
   selected as (
     select
       volumes.schedulable,
       volumes.controllers_healthy < volumes.controllers_expected
       or volumes.nodes_healthy < volumes.nodes_expected as unhealthy,
-      coalesce(claims.may_have_ended and not claims.has_unreported, false) as lost_claim,
+      coalesce(claims.is_lost, false) as lost_claim,
       volumes.schedulable is null
       or if(
         claims.volume_id is null,
         volumes.current_readers > 0 or volumes.current_writers > 0,
-        claims.may_have_ended and claims.has_unreported
+        claims.is_lost is null
       ) as is_unreported,
       unknown.target is null as is_known,
     from volumes_at($as_of) as volumes
     left join (from unknown_parts_at($as_of) where source = 'volumes') as unknown
       on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
-    left join claims
+    left join volume_claims($as_of) as claims
       on claims.target = volumes.target
       and claims.namespace is not distinct from volumes.namespace
       and claims.volume_id = volumes.volume_id
