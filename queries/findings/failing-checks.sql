@@ -1,7 +1,7 @@
 -- rule: Checks of a workspace completed and failed.
 -- severity: warning
 -- sources: workspaces
--- needs: external_id, workspace_name, project_external_id, project_name, checks_failed, checks_errored, checks_passed, checks_unknown
+-- needs: external_id, checks_failed, checks_errored, checks_passed, checks_unknown
 -- subject: workspace
 -- many: workspaces fail their checks
 -- repair: open the last assessment and repair what the check names; ask the owner of the project
