@@ -118,6 +118,7 @@ const RULE_MACROS = [
   'management_policies',
   'authority_severity',
   'checks_found',
+  'released_uses',
 ] as const;
 
 /** The statements that make the macros for one connection. */
