@@ -119,6 +119,7 @@ const RULE_MACROS = [
   'authority_severity',
   'checks_found',
   'released_uses',
+  'unlisted_plugins',
 ] as const;
 
 /** The statements that make the macros for one connection. */
