@@ -160,6 +160,8 @@ async function send(outgoing: ServerResponse, response: Response, extraHeaders: 
 
 type Allowance = ReturnType<RateWindow['take']>;
 
+const WINDOW_MS = 1000;
+
 /**
  * Counts requests in fixed windows that begin with their first request, as HCP Terraform counts its 30 requests per
  * second: docs/services/platform.md#limits. `nowMs` is a monotonic clock: the limit is about real time, not the
@@ -168,20 +170,18 @@ type Allowance = ReturnType<RateWindow['take']>;
 export class RateWindow {
   readonly #limit: number;
   readonly #nowMs: () => number;
-  readonly #windowMs: number;
   #startedMs = Number.NEGATIVE_INFINITY;
   #used = 0;
 
-  constructor(limit: number, nowMs: () => number, windowMs = 1000) {
+  constructor(limit: number, nowMs: () => number) {
     this.#limit = limit;
     this.#nowMs = nowMs;
-    this.#windowMs = windowMs;
   }
 
   /** Counts one request. The seconds until the window ends have fractions. */
   take() {
     const now = this.#nowMs();
-    if (now - this.#startedMs >= this.#windowMs) {
+    if (now - this.#startedMs >= WINDOW_MS) {
       this.#startedMs = now;
       this.#used = 0;
     }
@@ -190,7 +190,7 @@ export class RateWindow {
       isAllowed: this.#used <= this.#limit,
       limit: this.#limit,
       remaining: Math.max(0, this.#limit - this.#used),
-      resetSeconds: (this.#startedMs + this.#windowMs - now) / 1000,
+      resetSeconds: (this.#startedMs + WINDOW_MS - now) / 1000,
     };
   }
 }

@@ -102,6 +102,15 @@ export function formatWholeSeconds(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
+/** A duration as Go services print it: `1h0m0s`, `30m0s`, `0s`. */
+export function formatDuration(seconds: number): string {
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  const rest = `${seconds % 60}s`;
+  if (hours > 0) return `${hours}h${minutes}m${rest}`;
+  return minutes > 0 ? `${minutes}m${rest}` : rest;
+}
+
 /** The number of rows at a scale of a table that has `base` rows at scale 1: it grows with the square root and never shrinks. */
 export function scaleCount(base: number, scale: number): number {
   return Math.round(base * Math.max(1, Math.sqrt(scale)));

@@ -5,12 +5,6 @@
 -- many: volumes{of} are reported as abnormal by their provider
 -- repair: ask who runs the storage plugin to repair the volume in the provider
 -- grain: one row per such volume; unknown where the provider does not report it, and for every volume of a plugin that no longer lists its volumes
-with
-  unlisted_plugins as (
-    select distinct target, plugin_id
-    from external_volume_listings_history
-    anti join (from external_volume_listings where supported) as listing using (target, plugin_id)
-  )
 select
   target,
   concat_ws('/', plugin_id, external_id) as subject_id,
@@ -31,4 +25,4 @@ from external_volumes
 where is_abnormal is not false
 union all
 select target, null, null, format('plugin {} does not list its volumes', plugin_id), json_object('plugin_id', nullif(plugin_id, '*')), null, true
-from unlisted_plugins
+from unlisted_plugins('external_volume')

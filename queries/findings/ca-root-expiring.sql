@@ -23,13 +23,9 @@ select
     )
   end as title,
   json_object('root_id', root_id, 'active', active, 'not_after', iso_time(not_after)) as detail,
-  case
-    when not_after <= $as_of::timestamptz + to_seconds(least(7, $certificate_days) * 86400) then 'critical'
-    when not_after <= $as_of::timestamptz + to_seconds($certificate_days * 86400) then 'warning'
-    else 'info'
-  end as severity,
+  coalesce(authority_severity(not_after, $as_of, $certificate_days), 'info') as severity,
   not_after is null as unknown,
 from ca_roots
 where
   active is not false
-  and (not_after is null or not_after <= $as_of::timestamptz + to_seconds($certificate_days * 3 * 86400))
+  and (not_after is null or authority_severity(not_after, $as_of, $certificate_days) is not null)

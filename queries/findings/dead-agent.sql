@@ -34,7 +34,7 @@ select
   name as subject_name,
   case
     when status is null then 'its status is not reported'
-    when status not in ('unknown', 'errored', 'exited') then format('its status is {}, which is not documented', status)
+    when is_live(status) is null then format('its status is {}, which is not documented', status)
     when is_to_come then 'its last ping has a time to come'
     else format(
       'Agent {} of pool {} is {} and has sent no ping since {}{}',
@@ -55,8 +55,8 @@ select
     'never_pinged', never_pinged
   ) as detail,
   'pool ' || pool_name as group_key,
-  coalesce(status not in ('unknown', 'errored', 'exited'), true) or is_to_come as unknown,
+  is_live(status) is null or is_to_come as unknown,
 from contacted
 where
   (silent_since < $as_of::timestamptz - to_seconds($dead_agent_hours * 3600) or is_to_come)
-  and coalesce(status not in ('idle', 'busy'), true)
+  and is_live(status) is not true

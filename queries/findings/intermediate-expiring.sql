@@ -31,21 +31,14 @@ select
     'serial', serial,
     'not_after', iso_time(certificates.not_after)
   ) as detail,
-  case
-    when certificates.not_after <= $as_of::timestamptz + to_seconds(least(7, $certificate_days) * 86400) then 'critical'
-    when certificates.not_after <= $as_of::timestamptz + to_seconds($certificate_days * 86400) then 'warning'
-    else 'info'
-  end as severity,
+  coalesce(authority_severity(certificates.not_after, $as_of, $certificate_days), 'info') as severity,
   certificates.not_after is null as unknown,
 from certificates
 left join ca_roots using (target, root_id)
 where
   kind = 'intermediate'
   and active is not false
-  and (
-    certificates.not_after is null
-    or certificates.not_after <= $as_of::timestamptz + to_seconds($certificate_days * 3 * 86400)
-  )
+  and (certificates.not_after is null or authority_severity(certificates.not_after, $as_of, $certificate_days) is not null)
 union all
 select
   target, null, null, format('root {} signs with a key whose certificate the mesh does not show', min(coalesce(name, root_id))), '{}'::json,

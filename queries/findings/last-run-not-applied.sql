@@ -47,7 +47,7 @@ where
   and (
     workspaces.current_run_status is null
     or (
-      workspaces.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed')
+      ended_unapplied(workspaces.current_run_status)
       and seen_at <= $as_of::timestamptz - to_seconds($not_applied_days * 86400)
     )
   )

@@ -9,17 +9,6 @@
 -- parameters: $as_of, $certificate_days
 -- A leaf is valid for 72 hours by default and is renewed before it expires (docs/services/mesh.md#leaf-certificates), so `certificateDays`
 -- would always match. It applies to leaves that are valid for more than twice as long; for the others, the last tenth of their validity does.
-with
-  timed as (
-    select
-      *,
-      case
-        when valid_after is null or valid_before - valid_after > to_seconds($certificate_days * 2 * 86400)
-          then to_seconds($certificate_days * 86400)
-        else to_seconds((epoch(valid_before) - epoch(valid_after)) / 10)
-      end as notice,
-    from leaf_certificates
-  )
 select
   target,
   case when coalesce(namespace, 'default') = 'default' then service else format('{}/{}', namespace, service) end as subject_id,
@@ -42,5 +31,5 @@ select
   ) as detail,
   case when valid_before <= $as_of::timestamptz then 'critical' else 'warning' end as severity,
   valid_before is null as unknown,
-from timed
-where valid_before is null or valid_before <= $as_of::timestamptz + notice
+from leaf_certificates
+where valid_before is null or valid_before <= $as_of::timestamptz + leaf_notice(valid_after, valid_before, $certificate_days)

@@ -18,12 +18,6 @@ with
         -- a plugin ID may be a prefix: the volume may belong to a plugin whose ID is the beginning of this one
         and coalesce(starts_with(external_volumes.plugin_id, volumes.plugin_id), true)
     )
-  ),
-  -- a plugin is queried only while a registered volume names it; one that is no longer queried is treated like one that cannot list
-  unlisted_plugins as (
-    select distinct target, plugin_id
-    from external_volume_listings_history
-    anti join (from external_volume_listings where supported) as listing using (target, plugin_id)
   )
 select
   target,
@@ -53,4 +47,4 @@ select
   json_object('plugin_id', nullif(plugin_id, '*')),
   null,
   true,
-from unlisted_plugins
+from unlisted_plugins('external_volume')

@@ -8,18 +8,6 @@
 -- parameters: $as_of, $waiting_run_days
 -- A run waits for a person or for an agent. A status that is not known here counts as waiting: a final one changes no more.
 with
-  final_statuses as (
-    select unnest([
-      'applied',
-      'planned_and_finished',
-      'planned_and_saved',
-      'errored',
-      'discarded',
-      'canceled',
-      'force_canceled',
-      'policy_soft_failed'
-    ]) as status
-  ),
   first_seen as (
     select target, external_id, current_run_external_id, min(valid_from) as seen_at
     from workspaces_history
@@ -55,6 +43,7 @@ join first_seen using (target, external_id, current_run_external_id)
 where
   current_run_status is null
   or (
-    current_run_status not in (select status from final_statuses)
+    current_run_status not in ('applied', 'planned_and_finished', 'planned_and_saved')
+    and not ended_unapplied(current_run_status)
     and seen_at <= $as_of::timestamptz - to_seconds($waiting_run_days * 86400)
   )

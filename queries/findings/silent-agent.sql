@@ -28,7 +28,7 @@ select
     'status', agents.status,
     'last_ping_at', iso_time(agents.last_ping_at)
   ) as detail,
-  case when agents.status in ('idle', 'busy') then 'warning' else 'info' end as severity,
+  case when is_live(agents.status) then 'warning' else 'info' end as severity,
   'pool ' || coalesce(agent_pools.name, agents.pool_id) as group_key,
   coalesce(agents.last_ping_at >= $as_of::timestamptz + interval 1 day, false) as unknown,
 from agents

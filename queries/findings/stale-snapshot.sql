@@ -8,11 +8,6 @@
 -- grain: one row per such snapshot; grouped by plugin; unknown where neither is reported, and for every snapshot of a plugin that no longer lists its snapshots
 -- parameters: $as_of, $stale_snapshot_days
 with
-  unlisted_plugins as (
-    select distinct target, plugin_id
-    from volume_snapshot_listings_history
-    anti join (from volume_snapshot_listings where supported) as listing using (target, plugin_id)
-  ),
   assessed as (
     select
       snapshots.*,
@@ -62,4 +57,4 @@ from assessed
 where (old or volume_gone) is not false
 union all
 select target, null, null, format('plugin {} does not list its snapshots', plugin_id), json_object('plugin_id', plugin_id), null, true
-from unlisted_plugins
+from unlisted_plugins('volume_snapshot')

@@ -17,21 +17,12 @@ with
     select target, kind, name, version, used_by
     from supported
     union all
-    -- the stored rows, because the tables would assemble every list of workspaces
     select target, 'provider', full_source('provider', source), version, sum(workspace_count)::bigint
-    from providers_rows
-    where
-      valid_from <= at_time::timestamptz
-      and (valid_to is null or valid_to > at_time::timestamptz)
-      and target not in (from left_out_targets('providers', at_time))
+    from stored_versions_at('providers', at_time)
     group by all
     union all
     select target, 'module', full_source('module', source), version, sum(workspace_count)::bigint
-    from modules_rows
-    where
-      valid_from <= at_time::timestamptz
-      and (valid_to is null or valid_to > at_time::timestamptz)
-      and target not in (from left_out_targets('modules', at_time))
+    from stored_versions_at('modules', at_time)
     group by all
   ),
   -- what may be of either tool can be compared with the policy of neither

@@ -16,6 +16,7 @@ import {
   refuseUnknownParameters,
   sortRecords,
 } from './json-api.ts';
+import { isAlive } from './seed.ts';
 
 /** docs/services/platform.md#agents. The list of a pool's agents is a route of the pool. */
 export const agentRoutes: RouteTable<PlatformContext> = {
@@ -33,7 +34,7 @@ export function listAgents(context: PlatformContext, request: Request, poolId: s
 
 /** The agents that `agent-count` of a pool counts: docs/services/platform.md#agent-pools. */
 export function countActive(context: PlatformContext, poolId: string): number {
-  const isActive = ({ status }: AgentRecord) => ['idle', 'busy', 'unknown'].includes(status);
+  const isActive = ({ status }: AgentRecord) => isAlive(status) || status === 'unknown';
   return context.agents.filter((agent) => agent.poolId === poolId && isActive(agent)).length;
 }
 
@@ -47,7 +48,7 @@ function showAgent(request: Request, context: PlatformContext): Response {
 
 function deleteAgent(request: Request, context: PlatformContext): Response {
   const agent = findRecord(context.agents, request);
-  if (agent.status === 'idle' || agent.status === 'busy') {
+  if (isAlive(agent.status)) {
     throw new HttpError(412, 'Cannot delete an agent unless its status is unknown, errored or exited');
   }
   context.agents.splice(context.agents.indexOf(agent), 1);

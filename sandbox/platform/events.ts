@@ -1,10 +1,8 @@
 import { HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import type { AgentPoolRecord, AgentStatus, EventRow, PlatformContext, PoolPlan, ViewPlan } from './context.ts';
-import { createPool, createSavedView } from './seed.ts';
+import { createPool, createSavedView, isAlive, SECOND_MS } from './seed.ts';
 import type { Workspace } from './workspaces.ts';
-
-const SECOND_MS = 1000;
 
 /** `now` is in milliseconds since 1970. */
 type PlatformEvent = (state: PlatformContext, now: number, random: Random) => void;
@@ -28,9 +26,8 @@ const restrictPool = (name: string): PlatformEvent =>
 
 const setAgents = (name: string, status: AgentStatus): PlatformEvent =>
   ofPool(name, ({ agents }, pool, now) => {
-    const isAlive = status === 'idle' || status === 'busy';
     for (const agent of agents.filter(({ poolId }) => poolId === pool.id)) {
-      Object.assign(agent, { status, ...(isAlive && { lastPingAt: now - 9 * SECOND_MS }) });
+      Object.assign(agent, { status, ...(isAlive(status) && { lastPingAt: now - 9 * SECOND_MS }) });
     }
   });
 

@@ -9,7 +9,7 @@ import { agentRoutes, agentTokenRoutes } from './agents.ts';
 import { createPlatformEstate, type PlatformContext, type PlatformEstate } from './context.ts';
 import { explorerRoutes, viewRoutes } from './explorer.ts';
 import { documentResponse, errorDocument, notFound } from './json-api.ts';
-import { createSavedView, seedAgentPools, WorkspaceSeeder } from './seed.ts';
+import { createSavedView, isAlive, seedAgentPools, WorkspaceSeeder } from './seed.ts';
 import { tickPlatform } from './tick.ts';
 import { workspaceRoutes } from './workspace-list.ts';
 import { spreadRunStatuses } from './workspaces.ts';
@@ -88,9 +88,8 @@ export class PlatformService implements Service {
   /** Agents that respond ping once a minute. */
   live(now: Date): void {
     for (const agent of this.state.agents) {
-      const isAlive = agent.status === 'idle' || agent.status === 'busy';
       const silentMs = now.getTime() - (agent.lastPingAt ?? 0);
-      if (isAlive && silentMs >= MINUTE_MS) agent.lastPingAt = now.getTime() - (silentMs % MINUTE_MS);
+      if (isAlive(agent.status) && silentMs >= MINUTE_MS) agent.lastPingAt = now.getTime() - (silentMs % MINUTE_MS);
     }
   }
 }
@@ -155,7 +154,6 @@ function account(request: Request, context: PlatformContext): Response {
 function showOrganization(request: Request, context: PlatformContext): Response {
   const token = context.tokens.find(request);
   const isOwner = token?.scope === 'all';
-  const has = (permission: string) => isOwner || token?.scope === 'reads' || token?.permissions.includes(permission);
   return documentResponse(200, {
     data: {
       id: context.organization,
@@ -169,7 +167,7 @@ function showOrganization(request: Request, context: PlatformContext): Response 
           'can-destroy': isOwner,
           'can-manage-agent-pools': isOwner || token?.permissions.includes(MANAGE_POOLS),
           'can-access-via-teams': true,
-          'can-read-explorer': has(READ_WORKSPACES),
+          'can-read-explorer': isOwner || token?.scope === 'reads' || token?.permissions.includes(READ_WORKSPACES),
         },
       },
       relationships: {

@@ -13,7 +13,7 @@ import type {
 } from './context.ts';
 import { type Project, Stacks, type Workspace } from './workspaces.ts';
 
-const SECOND_MS = 1000;
+export const SECOND_MS = 1000;
 
 /** Generates projects and workspaces: those of day 0, and the ones that are created later. */
 export class WorkspaceSeeder {
@@ -132,9 +132,11 @@ export function createAgent(estate: PlatformEstate, poolId: string, at: number, 
   };
 }
 
+export const isAlive = (status: AgentStatus): boolean => status === 'idle' || status === 'busy';
+
 /** Time since the last ping of an agent with a status. */
 export function pingAgeMs(status: AgentStatus, random: Random): number {
-  if (status === 'idle' || status === 'busy') return random.int(1, 55) * SECOND_MS;
+  if (isAlive(status)) return random.int(1, 55) * SECOND_MS;
   return status === 'unknown' ? random.int(12 * MINUTE_MS, 110 * MINUTE_MS) : random.int(3 * HOUR_MS, 20 * HOUR_MS);
 }
 

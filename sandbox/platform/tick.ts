@@ -11,7 +11,7 @@ import {
   type WorkspaceChange,
   type WorkspaceTest,
 } from './events.ts';
-import { createAgent, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
+import { createAgent, isAlive, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
 import type { Workspace } from './workspaces.ts';
 
 /** Share of the workspaces that change in a day. In a small organization at least `MIN_CHANGES` do, so that reports show some. */
@@ -128,9 +128,8 @@ function deleteSome(workspaces: Workspace[], count: number, random: Random): Rea
 function tickAgent(agent: AgentRecord, random: Random, now: number, life: AgentLife): void {
   const before = agent.status;
   agent.status = nextStatus(agent, random, life);
-  const isAlive = agent.status === 'idle' || agent.status === 'busy';
   const hasJustDied = before !== agent.status && agent.status !== 'errored';
-  if (isAlive || hasJustDied) agent.lastPingAt = now - pingAgeMs(agent.status, random);
+  if (isAlive(agent.status) || hasJustDied) agent.lastPingAt = now - pingAgeMs(agent.status, random);
 }
 
 function nextStatus(agent: AgentRecord, random: Random, life: AgentLife): AgentStatus {

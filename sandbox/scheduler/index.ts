@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createRandom, uuid } from '../random.ts';
+import { createRandom, formatDuration, uuid } from '../random.ts';
 import { bindRoutes, HttpError, textResponse } from '../router.ts';
 import { permits, type TokenRecord } from '../tokens.ts';
 import type { Request, Response, Route, RouteTable, Service, ServiceOptions, TokenGrant } from '../types.ts';
@@ -121,7 +121,7 @@ function showSelf(request: Request, context: SchedulerContext): Response {
   const hash = createHash('sha256').update(token.accessor).digest('base64');
   const lifeMs = token.expiresAt && token.expiresAt.getTime() - token.createdAt.getTime();
   return context.json({
-    ExpirationTTL: lifeMs === null ? '' : formatHours(lifeMs),
+    ExpirationTTL: lifeMs === null ? '' : formatDuration(Math.round(lifeMs / 1000)),
     AccessorID: token.accessor,
     SecretID: token.secret,
     Name: token.name,
@@ -135,12 +135,6 @@ function showSelf(request: Request, context: SchedulerContext): Response {
     CreateIndex: 11,
     ModifyIndex: 11,
   });
-}
-
-/** `24h0m0s`. */
-function formatHours(ms: number): string {
-  const minutes = Math.floor(ms / 60_000);
-  return `${Math.floor(minutes / 60)}h${minutes % 60}m0s`;
 }
 
 /** The namespace of a write: of the first item in the body, else of the query. */

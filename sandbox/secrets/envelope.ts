@@ -83,8 +83,7 @@ export function listField(body: Input, field: string): string[] {
 }
 
 /** A map of strings, or a list of `name=value`. */
-export function pairsField(body: Input, field: string): Record<string, string> {
-  const value = body[field];
+export function toPairs(value: unknown): Record<string, string> {
   if (typeof value !== 'object' || value === null) return {};
   const pairs = Array.isArray(value) ? value.map((pair) => String(pair).split(/=(.*)/s)) : Object.entries(value);
   return Object.fromEntries(pairs.map(([name = '', text = '']) => [name, String(text)]));

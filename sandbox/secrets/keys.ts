@@ -19,8 +19,8 @@ import {
   listResponse,
   NO_CONTENT,
   NOT_FOUND,
-  pairsField,
   parseInput,
+  toPairs,
 } from './envelope.ts';
 
 /** docs/services/secrets.md#keys. */
@@ -212,7 +212,7 @@ function writeProvider(request: Request, context: SecretsContext): Response {
   if (existing && (existing.provider !== provider || existing.keyCollection !== keyCollection)) {
     throw badRequest('provider and key_collection cannot be changed after creation');
   }
-  const credentials = body.credentials === undefined ? existing?.credentials : pairsField(body, 'credentials');
+  const credentials = body.credentials === undefined ? existing?.credentials : toPairs(body.credentials);
   const keys = existing?.keys ?? new Map<string, Distribution>();
   context.providers.set(name, { provider, keyCollection, credentials: credentials ?? {}, keys });
   return NO_CONTENT;

@@ -1,4 +1,4 @@
-import { createRandom, uuid } from '../random.ts';
+import { createRandom, formatDuration, uuid } from '../random.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import { type MeshRoleRecord, ROLE_LISTS, type SecretsContext } from './context.ts';
 import {
@@ -131,15 +131,6 @@ function parseSeconds(value: unknown): number {
     (sum, [, count, unit]) => sum + Number(count) * UNIT_SECONDS[unit!]!,
     0,
   );
-}
-
-/** Go's form: `1h0m0s`, `30m0s`, `0s`. */
-function formatDuration(seconds: number): string {
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor((seconds % 3600) / 60);
-  const rest = `${seconds % 60}s`;
-  if (hours > 0) return `${hours}h${minutes}m${rest}`;
-  return minutes > 0 ? `${minutes}m${rest}` : rest;
 }
 
 /** The server's default lease, for a role without one: 32 days, as in Vault. */

@@ -9,14 +9,13 @@ import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import {
-  ACCEPTED,
   type ActionResult,
   executeAction,
   failAction,
   isAccepted,
   newIntent,
   settleAction,
-  skipAction,
+  skipAccepted,
   unrecorded,
 } from './execute-action.ts';
 import {
@@ -282,7 +281,7 @@ class Progress {
       const reason = `${blocking.action_id}, which must come first, was not applied`;
       return unrecorded(newIntent(attempt), 'skipped', reason);
     }
-    if (await isAccepted(attempt)) return skipAction(attempt, ACCEPTED);
+    if (await isAccepted(attempt)) return skipAccepted(attempt);
     // Whatever its body is: a late effect of the other one would undo this one.
     const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
       (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),

@@ -108,7 +108,7 @@ export interface Change {
 }
 
 /** A message of the service which means that nothing was done. */
-export interface Refusal {
+interface Refusal {
   readonly message: RegExp;
   /** A sentence in lower case that names what works. */
   readonly advice: string;

@@ -43,13 +43,13 @@ export async function executeAction(attempt: Attempt): Promise<Execution> {
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition);
   // To read the subject may have taken as long as the service asked to wait.
-  if (await isAccepted(attempt)) return { result: await skipAction(attempt, ACCEPTED) };
+  if (await isAccepted(attempt)) return { result: await skipAccepted(attempt) };
   await attempt.ledger.record(intent);
   const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
 }
 
-export const ACCEPTED = 'the finding was accepted since the plan was made';
+const ACCEPTED = 'the finding was accepted since the plan was made';
 
 /**
  * Whether all findings of an action are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. An acceptance does
@@ -64,8 +64,8 @@ export async function isAccepted({ plan, config, context, action }: Attempt): Pr
   });
 }
 
-export function skipAction(attempt: Attempt, reason: string): Promise<ActionResult> {
-  return conclude(attempt, newIntent(attempt), { status: 'skipped', reason });
+export function skipAccepted(attempt: Attempt): Promise<ActionResult> {
+  return conclude(attempt, newIntent(attempt), { status: 'skipped', reason: ACCEPTED });
 }
 
 /** Records that an action was not sent. The next apply tries it again. */

@@ -152,7 +152,7 @@ function parseArgs({ name: operation, params }: Operation, words: readonly strin
 }
 
 /** Parses `--body`: JSON, `@FILE`, or `-` for standard input. 64-bit integers keep their digits; no message contains the text. */
-export async function readBody(given: string | undefined, { cwd, readStdin }: Context): Promise<unknown> {
+async function readBody(given: string | undefined, { cwd, readStdin }: Context): Promise<unknown> {
   if (given === undefined) return undefined;
   const file = given.startsWith('@') ? resolve(cwd, given.slice(1)) : undefined;
   const named = file === undefined ? given : readNamedFile(file, { name: `--body: ${file}` });

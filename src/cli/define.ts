@@ -14,7 +14,7 @@ import { PACKAGE_ROOT } from '../core/paths.ts';
 export type DefineCommand = (command: DocumentedCommand) => void;
 
 /** Takes the arguments of its command, and then its options. */
-export type RunCommand = (context: Context, ...given: never[]) => unknown;
+type RunCommand = (context: Context, ...given: never[]) => unknown;
 
 /** Options that are given or not. */
 export type Switches<Name extends string> = Readonly<Partial<Record<Name, boolean>>>;

@@ -11,6 +11,7 @@ import { createSqlFiles, quoteIdent, quoteLiteral } from '../warehouse/sql-files
 import { describeProblem, type Lake, type LakeProblem } from './log.ts';
 import { createLakeReader, createTableViews } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
+import { WRITERS } from './statements.ts';
 import type { LakeStore } from './store.ts';
 import { changesTable, type LakeRelation } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
@@ -65,7 +66,7 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
         hint: 'name the folder that `tidemark lake publish` wrote',
       });
     }
-    const which = config.shard ? `publish % 1024 = ${config.shard.index}` : 'true';
+    const which = config.shard ? `publish % ${WRITERS} = ${config.shard.index}` : 'true';
     await database.run(files.render('lake/restored_runs', { which }));
     const restored: Awaited<ReturnType<typeof fillTable>>[] = [];
     for (const relation of await listRelations(reader)) {

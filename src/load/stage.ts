@@ -76,7 +76,7 @@ export async function stage(to: Destination, table: Table, landings: readonly La
   return compareStage(to, table, read);
 }
 
-export type Reading = Pick<Facts, 'landed' | 'error'>;
+type Reading = Pick<Facts, 'landed' | 'error'>;
 
 /** Checks the keys of the rows in a stage, and compares them with the current rows of the same targets. */
 export async function compareStage({ database, files }: Destination, table: Table, read: ReadonlyMap<Landed, Reading>) {
@@ -97,7 +97,7 @@ export async function compareStage({ database, files }: Destination, table: Tabl
 
 const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed: 0 };
 
-export async function createStage({ database, files }: Destination, table: Table): Promise<void> {
+async function createStage({ database, files }: Destination, table: Table): Promise<void> {
   await database.write(files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
 }
 

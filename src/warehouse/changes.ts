@@ -25,8 +25,9 @@ const SUCCESSIVE: Comparison = {
   endedAt: 'o.valid_to',
 };
 
-/** The versions at one time with those at another. @param from SQL, as `to` */
-function between(table: Table, from: string, to: string) {
+/** The versions at the time $from with those at $to. */
+function between(table: Table) {
+  const [from, to] = ['$from::timestamptz', '$to::timestamptz'];
   const validAt = (row: string, time: string) =>
     `${row}.valid_from <= ${time} and (${row}.valid_to is null or ${row}.valid_to > ${time})`;
   return {
@@ -96,8 +97,7 @@ function renderActedBy(files: SqlFiles, tables: readonly Table[]): string {
  * one. Further parameters: `queries/diff/difference.sql`.
  */
 export function renderDifference(files: SqlFiles, tables: readonly Table[]): string {
-  const compare = (table: Table) => between(table, '$from::timestamptz', '$to::timestamptz');
-  const parts = { changes: renderRows(files, tables, compare), actedBy: renderActedBy(files, tables) };
+  const parts = { changes: renderRows(files, tables, between), actedBy: renderActedBy(files, tables) };
   return files.render('diff/difference', parts);
 }
 

@@ -199,7 +199,7 @@ export async function interruptible<T>(
 export const MAX_QUERY_MS = 3_600_000;
 
 /** Interrupts the statements of `work` after a time. @throws TidemarkError DATA */
-export async function bounded<T>(statements: Pick<Statements, 'connection'>, limitMs: number, work: () => Promise<T>) {
+async function bounded<T>(statements: Pick<Statements, 'connection'>, limitMs: number, work: () => Promise<T>) {
   const limit = new AbortController();
   const late = new TidemarkError('DATA', `it was stopped after ${formatSeconds(limitMs)}`);
   const timer = setTimeout(() => limit.abort(late), limitMs);

@@ -38,6 +38,7 @@ const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'];
 /** Views and macros over the views of several tables. */
 const COMBINED = [
   'semver_key',
+  'stored_versions_at',
   'full_source',
   'version_policy',
   'certificates_at',
@@ -57,13 +58,31 @@ const DEFINITIONS = [
   'known_drift',
   'workspace_assessments',
   'workspace_changes',
+  'workspace_episodes',
+  'pulled_nights',
+  'first_pulls',
   'resource_nights',
+  'resource_projection',
   'resources_by',
   'workspace_use_at',
   'snapshot_protection_at',
+  'snapshot_staleness_at',
+  'volume_protection',
+  'volume_claims',
+  'missing_volumes',
+  'orphaned_volumes',
+  'tool_versions_at',
+  'lower_part',
+  'versions_spread',
+  'rotated_keys',
+  'leaf_notice',
+  'told_changes',
   'management_policies',
   'issues_management',
   'is_live',
+  'ended_unapplied',
+  'pools_down',
+  'unlisted_parts',
 ];
 
 /** A connection to a warehouse. */
@@ -100,7 +119,7 @@ async function defineFor(database: Connection, files: SqlFiles, tables: readonly
     const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
     await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
   }
-  const names = ['semver_key', 'left_out_targets', ...DEFINITIONS];
+  const names = ['semver_key', 'left_out_targets', 'stored_versions_at', ...DEFINITIONS];
   await database.script(names.map((name) => files.render(`warehouse/${name}`, { scope: 'temp ' })).join('\n'));
 }
 

@@ -69,7 +69,7 @@ export function toRow(values: readonly DuckDBValue[], columns: readonly ValueCol
 }
 
 /** Converts timestamps to ISO 8601 in UTC, integers to numbers if they fit, and JSON columns to their values. */
-export function toValue(value: DuckDBValue, type?: DuckDBType): Value {
+function toValue(value: DuckDBValue, type?: DuckDBType): Value {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
   if (typeof value === 'string')
     return type?.alias === 'JSON' ? (parseJson(value, Number.POSITIVE_INFINITY) as Value) : value;

@@ -54,7 +54,7 @@ const UNCOMMENTED_COLUMNS = `
 
 /** Some queries read temporary tables that other queries create: creates those first, without rows. */
 async function createTemporaryTables(database: Database): Promise<void> {
-  let waiting = statements.filter((name) => /create or replace temp table/iu.test(readQuery(name)));
+  let waiting = statements.filter((name) => /create or replace temp (?:table|macro)/iu.test(readQuery(name)));
   for (let left = Number.POSITIVE_INFINITY; waiting.length < left; ) {
     left = waiting.length;
     const failed: string[] = [];

@@ -8,25 +8,10 @@
 -- links: waiting=stranded
 -- hidden: pool_id
 with
-  down as (
-    select
-      pools.target,
-      pools.pool_id,
-      pools.name as pool_name,
-      pools.organization_scoped,
-      count(agents.agent_id) as agents,
-      max(agents.last_ping_at) as last_ping_at,
-    from agent_pools_at($as_of) as pools
-    semi join assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of) as assessed
-      on assessed.target = pools.target
-    left join agents_at($as_of) as agents using (target, pool_id)
-    group by all
-    having count(agents.agent_id) filter (is_live(agents.status) is not false) = 0
-  ),
   last_live as (
     select target, pool_id, max(valid_to) as until
     from agents_history
-    where status in ('idle', 'busy') and valid_from <= $as_of::timestamptz
+    where is_live(status) and valid_from <= $as_of::timestamptz
     group by target, pool_id
   ),
   first_seen as (
@@ -47,7 +32,7 @@ select
   down.last_ping_at,
   down.organization_scoped,
   down.pool_id,
-from down
+from pools_down($as_of) as down
 left join last_live using (target, pool_id)
 left join first_seen using (target, pool_id)
 left join waiting using (target, pool_id)

@@ -74,7 +74,7 @@ with
       count(*) as pools,
       count(*) filter (live = 0) as pools_without_live_agents,
       (select count(*) from agents_before($as_of)) as agents,
-      (select count(*) from agents_before($as_of) where status in ('idle', 'busy')) as live_agents,
+      (select count(*) from agents_before($as_of) where is_live(status)) as live_agents,
     from pools_before
   ),
   attached as (

@@ -7,24 +7,13 @@
 -- legend: bad=expired or expiring; good=valid
 -- subjects: service=leaf certificate
 -- hidden: left_hours, service_uri, serial_number, lifetime_hours
-with
-  timed as (
-    select
-      *,
-      case
-        when valid_after is null or valid_before - valid_after > to_seconds($certificate_days::double * 2 * 86400)
-          then to_seconds($certificate_days::double * 86400)
-        else to_seconds((epoch(valid_before) - epoch(valid_after)) / 10)
-      end as notice,
-    from leaf_certificates_at($as_of)
-  )
 select
   target,
   service,
   case
     when valid_before is null then 'unknown'
     when valid_before <= $as_of::timestamptz then 'expired'
-    when valid_before <= $as_of::timestamptz + notice then 'expiring'
+    when valid_before <= $as_of::timestamptz + leaf_notice(valid_after, valid_before, $certificate_days) then 'expiring'
     else 'valid'
   end as state,
   valid_after,
@@ -48,5 +37,5 @@ select
   ) as time_left,
   service_uri,
   serial_number,
-from timed
+from leaf_certificates_at($as_of)
 order by valid_before nulls first, service, target;

@@ -11,16 +11,6 @@ with
     from source_state_at($as_of)
     where source in ('ca_roots', 'leaf_certificates') and as_of is not null
   ),
-  leaves as (
-    select
-      valid_before,
-      case
-        when valid_after is null or valid_before - valid_after > to_seconds($certificate_days::double * 2 * 86400)
-          then to_seconds($certificate_days::double * 86400)
-        else to_seconds((epoch(valid_before) - epoch(valid_after)) / 10)
-      end as notice,
-    from leaf_certificates_at($as_of)
-  ),
   root_counts as (
     select
       count(*) as roots,
@@ -40,12 +30,13 @@ with
     select
       count(*) as leaves,
       count(*) filter (
-        valid_before > $as_of::timestamptz and valid_before <= $as_of::timestamptz + notice
+        valid_before > $as_of::timestamptz
+        and valid_before <= $as_of::timestamptz + leaf_notice(valid_after, valid_before, $certificate_days)
       ) as leaves_expiring,
       count(*) filter (valid_before <= $as_of::timestamptz) as leaves_expired,
       count(*) filter (valid_before is null) as leaves_unknown,
       min(valid_before) as first_leaf_ends_at,
-    from leaves
+    from leaf_certificates_at($as_of)
   ),
   intermediate_counts as (
     select

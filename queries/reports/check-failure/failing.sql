@@ -5,18 +5,6 @@
 -- labels: workspace_name=Workspace; project_name=Project; since=Since; current_run_status=Last run; checks=Checks
 -- subjects: workspace_name=workspace:external_id; project_name=project:project_external_id
 -- hidden: external_id, project_external_id, checks_failed, checks_errored, checks_passed, days
-with
-  assessed as (
-    select *, lag(is_failing) over (partition by target, external_id order by valid_from) as previous
-    from workspace_assessments
-    where valid_from <= $as_of::timestamptz
-  ),
-  episodes as (
-    select target, external_id, max(valid_from) as since, count(*) - 1 as times_before
-    from assessed
-    where is_failing and (began or previous is not true)
-    group by target, external_id
-  )
 select
   now.target,
   now.workspace_name,
@@ -31,18 +19,18 @@ select
   now.checks_failed,
   now.checks_errored,
   now.checks_passed,
-  episodes.since,
-  date_diff('hour', episodes.since, $as_of::timestamptz) // 24 as days,
-  episodes.times_before,
+  episodes.failing_since as since,
+  date_diff('hour', since, $as_of::timestamptz) // 24 as days,
+  episodes.failures_before as times_before,
   now.current_run_status,
   case
-    when now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed')
+    when ended_unapplied(now.current_run_status)
       then 'last run ' || now.current_run_status || ': the assessment may be outdated'
   end as note,
   now.external_id,
   now.project_external_id,
 from workspaces_at($as_of) as now
 join workspace_changes($as_of, null) as changes using (target, external_id)
-left join episodes using (target, external_id)
+left join workspace_episodes($as_of) as episodes using (target, external_id)
 where changes.is_failing
-order by episodes.since, now.checks_failed desc nulls last, now.workspace_name, now.target, now.external_id;
+order by since, now.checks_failed desc nulls last, now.workspace_name, now.target, now.external_id;

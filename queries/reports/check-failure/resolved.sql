@@ -6,30 +6,19 @@
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
-  state as (select target, as_of from source_state_at($as_of) where source = 'workspaces'),
-  assessed as (
-    select *, lag(is_failing) over (partition by target, external_id order by valid_from) as previous
-    from workspace_assessments
-    where valid_from <= $as_of::timestamptz
-  ),
-  episodes as (
-    select target, external_id, max(valid_from) as since, count(*) - 1 as times_before
-    from assessed
-    where is_failing and (began or previous is not true)
-    group by target, external_id
-  )
+  state as (select target, as_of from source_state_at($as_of) where source = 'workspaces')
 select
   now.target,
   now.workspace_name,
   now.project_name,
   before.checks_failed as checks_that_failed,
-  episodes.since as failed_since,
-  date_diff('hour', episodes.since, state.as_of) // 24 as lasted_days,
+  episodes.failing_since as failed_since,
+  date_diff('hour', episodes.failing_since, state.as_of) // 24 as lasted_days,
   now.external_id,
 from workspaces_at($as_of) as now
 join workspace_changes($as_of, null) as changes using (target, external_id)
 join state using (target)
 left join workspaces_before($as_of) as before using (target, external_id)
-left join episodes using (target, external_id)
+left join workspace_episodes($as_of) as episodes using (target, external_id)
 where changes.failing_change = 'resolved'
 order by lasted_days desc, now.workspace_name, now.target, now.external_id;

@@ -18,7 +18,7 @@ with
       now.checks_errored,
       now.checks_unknown,
       now.checks_passed,
-      now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed') as stale_assessment,
+      ended_unapplied(now.current_run_status) as stale_assessment,
       before.checks_failed as failed_before,
       before.checks_errored as errored_before,
       before.checks_unknown as unknown_before,
@@ -79,23 +79,7 @@ select
       format('{:,} of {:,} {} {} checks', failing, workspaces, if(workspaces = 1, 'workspace', 'workspaces'), if(workspaces = 1 or failing = 1, 'fails its', 'fail their')),
       if(workspaces = 1, 'It is not known whether the workspace fails its checks', format('It is not known which of {:,} workspaces fail their checks', workspaces))
     ),
-    if(
-      baseline or not is_known,
-      null,
-      coalesce(
-        nullif(
-          concat_ws(
-            ', ',
-            nullif(newly_failing || ' new', '0 new'),
-            nullif(returned || ' returned', '0 returned'),
-            nullif(resolved || ' resolved', '0 resolved'),
-            nullif(deleted || ' deleted', '0 deleted')
-          ),
-          ''
-        ),
-        'nothing changed'
-      )
-    ),
+    if(baseline or not is_known, null, told_changes(newly_failing, returned, resolved, deleted)),
     if(errored = 0 or not is_known, null, format('{:,} with errored checks', errored))
   ) as headline,
   case

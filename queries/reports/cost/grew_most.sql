@@ -8,12 +8,6 @@
 -- hidden: external_id
 -- limit: 50
 with
-  first_pulls as (
-    select target, min(as_of) as first_as_of
-    from pulls
-    where source = 'workspaces' and status = 'complete'
-    group by target
-  ),
   versions as (
     select
       history.target,
@@ -27,7 +21,7 @@ with
         if(valid_from > first_as_of, 0, current_rum_count)
       ) as count_before,
     from workspaces_history as history
-    join first_pulls using (target)
+    join first_pulls('workspaces') using (target)
     where valid_from <= $as_of::timestamptz and current_rum_count is not null
   ),
   grown as (

@@ -11,27 +11,9 @@ with
     from source_state_at($as_of)
     where source = 'workspaces' and as_of is not null
   ),
-  nights as (from resource_nights($as_of)),
   changes as (
-    select
-      arg_max(resources, as_of) filter (as_of <= $as_of::timestamptz - interval 29 days) as resources_30_days_ago,
-    from nights
-  ),
-  -- The line needs nights: fewer than seven may show a single event instead of a trend.
-  line as (
-    select
-      regr_count(resources, day) as points,
-      regr_slope(resources, day) as slope,
-      regr_intercept(resources, day) as intercept,
-      regr_avgx(resources, day) as mean_day,
-      regr_sxx(resources, day) as sxx,
-      sqrt(greatest(regr_syy(resources, day) - slope * regr_sxy(resources, day), 0) / (points - 2)) as deviation,
-    from (
-      select resources, epoch(as_of - $as_of::timestamptz) / 86400 as day
-      from nights
-      where as_of > $as_of::timestamptz - interval 30 days
-    ) as last_nights
-    having points >= 7
+    select arg_max(resources, as_of) filter (as_of <= $as_of::timestamptz - interval 29 days) as resources_30_days_ago,
+    from resource_nights($as_of)
   ),
   counted as (
     select
@@ -52,9 +34,8 @@ select
   2 * not_reported > workspaces as mostly_unknown,
   resources - resources_30_days_ago as change_30_days,
   points as projected_from_nights,
-  -- `greatest` leaves nulls out.
-  case when points is not null then round(greatest(intercept + slope * 30, 0))::bigint end as projected_30_days,
-  ceil(2 * deviation * sqrt(1 + 1.0 / points + power(30 - mean_day, 2) / nullif(sxx, 0)))::bigint as projected_error,
+  round(middle)::bigint as projected_30_days,
+  ceil(error)::bigint as projected_error,
   if(resources is null, null, round(greatest(resources - price.free, 0) * price.perResourceMonth, 2)) as cost_per_month,
   price.currency as currency,
   if(
@@ -68,4 +49,4 @@ select
 from counted
 cross join changes
 cross join priced
-left join line on true;
+left join resource_projection($as_of) as projection on projection.day = 30;

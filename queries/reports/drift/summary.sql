@@ -17,7 +17,7 @@ with
       changes.*,
       known_drift(now.drifted, now.resources_drifted) as drifted,
       now.resources_drifted,
-      coalesce(now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed'), false) as stale_assessment,
+      coalesce(ended_unapplied(now.current_run_status), false) as stale_assessment,
       known_drift(before.drifted, before.resources_drifted) as drifted_then,
     from workspace_changes($as_of, null) as changes
     left join workspaces_at($as_of) as now using (target, external_id)
@@ -73,23 +73,7 @@ select
       if(workspaces = 1, 'It is not known whether the workspace drifts', format('It is not known which of {:,} workspaces drift', workspaces))
     )
     || if(drifting_not_assessed = 0, '', format(', {:,} of them not assessed now', drifting_not_assessed)),
-    if(
-      baseline or not is_known,
-      null,
-      coalesce(
-        nullif(
-          concat_ws(
-            ', ',
-            nullif(newly_drifted || ' new', '0 new'),
-            nullif(returned || ' returned', '0 returned'),
-            nullif(resolved || ' resolved', '0 resolved'),
-            nullif(deleted || ' deleted', '0 deleted')
-          ),
-          ''
-        ),
-        'nothing changed'
-      )
-    ),
+    if(baseline or not is_known, null, told_changes(newly_drifted, returned, resolved, deleted)),
     if(unknown = drifting_not_assessed or not is_known, null, format('{:,} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
   ) as headline,
   case

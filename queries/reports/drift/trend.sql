@@ -4,22 +4,6 @@
 -- labels: still=Still drifting; newly_drifted=New; returned=Returned; resolved=Resolved; deleted=Deleted; drifted=Assessed and drifting; resources_drifted=Resources
 -- Sums up changes: each version of a workspace that is watched now counts from its valid_from until its valid_to. Each number but `still` is a change of that day.
 with
-  days as (
-    select max(as_of) as pulled_at
-    from pulls
-    where
-      source = 'workspaces'
-      and status = 'complete'
-      and as_of between $as_of::timestamptz - interval 366 days and $as_of::timestamptz
-      and history_has(as_of)
-    group by date_trunc('day', as_of)
-  ),
-  first_pulls as (
-    select target, min(as_of) as first_as_of
-    from pulls
-    where source = 'workspaces' and status = 'complete'
-    group by target
-  ),
   versions as (
     select
       *,
@@ -57,7 +41,7 @@ with
     from (
       select valid_from as changed_at, if(ever_open, 'returned', 'new') as change
       from versions
-      join first_pulls using (target)
+      join first_pulls('workspaces') using (target)
       where is_drifting and not was_open and valid_from > first_as_of
       union all
       select valid_from, 'resolved' from versions where is_drifting is false and was_open
@@ -79,7 +63,7 @@ select
   coalesce(transitions.resolved, 0) as resolved,
   coalesce(transitions.deleted, 0) as deleted,
   drifting - coalesce(transitions.newly_drifted, 0) - coalesce(transitions.returned, 0) as still,
-from days
+from pulled_nights('workspaces', $as_of) as days
 asof join totals on days.pulled_at >= totals.changed_at
 left join transitions on transitions.day = date_trunc('day', days.pulled_at)
 order by as_of desc;

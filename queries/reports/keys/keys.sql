@@ -9,18 +9,6 @@
 -- subjects: name=key
 -- hidden: age_days, type
 with
-  rotated as (
-    select
-      keys.*,
-      keys.latest_version - greatest(coalesce(keys.min_enabled_version, 0), 1) + 1 as versions_enabled,
-      arg_max_null(versions.creation_time, versions.version) as rotated_at,
-    from keys_at($as_of) as keys
-    left join key_versions_at($as_of) as versions
-      on versions.target = keys.target
-      and versions.key_name = keys.name
-      and versions.version >= coalesce(keys.latest_version, 0)
-    group by all
-  ),
   held as (
     select target, key_name, list_sort(list(provider_name)) as held_by
     from key_distributions_at($as_of)
@@ -53,6 +41,6 @@ select
   rotated.versions_enabled,
   held.held_by,
   rotated.deletion_allowed,
-from rotated
+from rotated_keys($as_of) as rotated
 left join held on held.target = rotated.target and held.key_name = rotated.name
 order by rotated.rotated_at nulls first, rotated.name, rotated.target;

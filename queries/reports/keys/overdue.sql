@@ -4,21 +4,6 @@
 -- empty: Every key of known age was rotated in time.
 -- labels: name=Key; type=Type; overdue_days=Overdue (days); latest_version=Latest version
 -- subjects: name=key
-with
-  rotated as (
-    select
-      keys.target,
-      keys.name,
-      keys.type,
-      keys.latest_version,
-      arg_max_null(versions.creation_time, versions.version) as rotated_at,
-    from keys_at($as_of) as keys
-    join key_versions_at($as_of) as versions
-      on versions.target = keys.target
-      and versions.key_name = keys.name
-      and versions.version >= coalesce(keys.latest_version, 0)
-    group by all
-  )
 select
   target,
   name,
@@ -26,6 +11,6 @@ select
   rotated_at,
   date_diff('hour', rotated_at, $as_of::timestamptz) // 24 - $key_rotation_days::bigint as overdue_days,
   latest_version,
-from rotated
+from rotated_keys($as_of)
 where rotated_at < $as_of::timestamptz - to_seconds($key_rotation_days::double * 86400)
 order by rotated_at, name, target;

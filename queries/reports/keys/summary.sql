@@ -11,20 +11,6 @@ with
     from source_state_at($as_of)
     where source in ('keys', 'mesh_roles') and as_of is not null
   ),
-  rotated as (
-    select
-      keys.target,
-      keys.name,
-      keys.deletion_allowed,
-      keys.latest_version - greatest(coalesce(keys.min_enabled_version, 0), 1) + 1 as versions_enabled,
-      arg_max_null(versions.creation_time, versions.version) as rotated_at,
-    from keys_at($as_of) as keys
-    left join key_versions_at($as_of) as versions
-      on versions.target = keys.target
-      and versions.key_name = keys.name
-      and versions.version >= coalesce(keys.latest_version, 0)
-    group by all
-  ),
   held as (select distinct target, key_name from key_distributions_at($as_of)),
   key_counts as (
     select
@@ -40,7 +26,7 @@ with
       ) as undistributed,
       count(*) filter (deletion_allowed) as deletion_allowed,
       max(date_diff('hour', rotated_at, $as_of::timestamptz) // 24) as oldest_days,
-    from rotated
+    from rotated_keys($as_of) as rotated
     left join held on held.target = rotated.target and held.key_name = rotated.name
   ),
   before as (

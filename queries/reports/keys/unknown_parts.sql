@@ -3,12 +3,5 @@
 -- sources: key_distributions, keys, kms_providers, mesh_roles
 -- about: What these have now is unknown. The tables show what an earlier pull found, and no rule judges it.
 -- labels: source=Source; part=Part; name=Name; reason=Why
-select
-  target,
-  source,
-  replace(part, '_id', '') as part,
-  coalesce(value, '(none)') as name,
-  reason,
-from unknown_parts_at($as_of)
-where source in ('key_distributions', 'keys', 'kms_providers', 'mesh_roles')
+from unlisted_parts(['key_distributions', 'keys', 'kms_providers', 'mesh_roles'], $as_of)
 order by source, target, part, name;

@@ -4,15 +4,6 @@
 -- Sums up changes: each state of a finding counts from its event until the next one. A day shows its last state: a run that continues an interrupted one evaluates
 -- later than its pulls.
 with
-  days as (
-    select max(as_of) as pulled_at
-    from pulls
-    where
-      status = 'complete'
-      and as_of between $as_of::timestamptz - interval 366 days and $as_of::timestamptz
-      and history_has(as_of)
-    group by date_trunc('day', as_of)
-  ),
   states as (
     select
       target,
@@ -72,6 +63,6 @@ select
   if(is_assessed, totals.critical, null) as critical,
   if(is_assessed, totals.warning, null) as warning,
   if(is_assessed, totals.info, null) as info,
-from days
+from pulled_nights(null, $as_of) as days
 asof join judged as totals on least(date_trunc('day', days.pulled_at) + interval 1 day - interval 1 microsecond, $as_of::timestamptz) >= totals.changed_at
 order by as_of desc;

@@ -28,70 +28,28 @@ with
       count(*) filter (source = 'volume_snapshots') > 0 as snapshots,
     from unknown_parts
   ),
-  claims as (
-    select
-      target,
-      namespace,
-      volume_id,
-      bool_and(client_status is null or client_status in ('complete', 'failed', 'lost')) as may_have_ended,
-      bool_or(client_status is null) as has_unreported,
-    from volume_allocations_at($as_of)
-    group by target, namespace, volume_id
-  ),
   selected as (
     select
       volumes.schedulable,
       volumes.controllers_healthy < volumes.controllers_expected
       or volumes.nodes_healthy < volumes.nodes_expected as unhealthy,
-      coalesce(claims.may_have_ended and not claims.has_unreported, false) as lost_claim,
+      coalesce(claims.is_lost, false) as lost_claim,
       volumes.schedulable is null
       or if(
         claims.volume_id is null,
         volumes.current_readers > 0 or volumes.current_writers > 0,
-        claims.may_have_ended and claims.has_unreported
+        claims.is_lost is null
       ) as is_unreported,
-      coalesce(volume_list.supported, false)
-      and volumes.external_id is not null
-      and volumes.target in (
-        from assessed_targets('missing-external-volume', ['external_volumes', 'volumes'], $as_of)
-      ) as can_miss,
-      exists (
-        from external_volumes_at($as_of) as held
-        where
-          held.target = volumes.target
-          and held.external_id = volumes.external_id
-          and coalesce(starts_with(held.plugin_id, volumes.plugin_id), true)
-      ) as is_held,
-      claims.volume_id is null
-      and coalesce(volumes.current_readers, 0) = 0
-      and coalesce(volumes.current_writers, 0) = 0 as unclaimed,
-      coalesce(snapshot_list.supported, false)
-      and volumes.external_id is not null
-      and volumes.target in (
-        from assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes'], $as_of)
-      )
-      and (
-        ready.may_count is not true
-        or coalesce(ready.last_at >= $as_of::timestamptz - to_seconds($snapshot_days::double * 86400), false)
-      ) as can_protect,
-      ready.last_at,
       unknown.target is null as is_known,
     from volumes_at($as_of) as volumes
     left join (from unknown_parts_at($as_of) where source = 'volumes') as unknown
       on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
-    left join claims
+    left join volume_claims($as_of) as claims
       on claims.target = volumes.target
       and claims.namespace is not distinct from volumes.namespace
       and claims.volume_id = volumes.volume_id
-    left join external_volume_listings_at($as_of) as volume_list
-      on volume_list.target = volumes.target and volume_list.plugin_id = volumes.plugin_id
-    left join volume_snapshot_listings_at($as_of) as snapshot_list
-      on snapshot_list.target = volumes.target and snapshot_list.plugin_id = volumes.plugin_id
-    left join snapshot_protection_at($as_of, $snapshot_days) as ready
-      on ready.target = volumes.target
-      and ready.plugin_id = volumes.plugin_id
-      and ready.external_id = volumes.external_id
   ),
+  protection as (select protection from volume_protection($as_of, $snapshot_days)),
   volume_counts as (
     select
       count(*) as volumes,
@@ -99,76 +57,26 @@ with
       count(*) filter (unhealthy and is_known) as unhealthy,
       count(*) filter (is_unreported and is_known) as not_reported,
       count(*) filter (lost_claim and is_known) as lost_claims,
-      count(*) filter (can_miss and not is_held and unclaimed and is_known) as missing,
-      count(*) filter (
-        can_protect
-        and is_known
-        and (last_at is null or last_at < $as_of::timestamptz - to_seconds($snapshot_days::double * 86400))
-      ) as unprotected,
-      count(*) filter (not (can_protect and is_known)) as protection_unknown,
+      (select count(*) from missing_volumes($as_of)) as missing,
+      (select count(*) filter (protection = 'unprotected') from protection) as unprotected,
+      (select count(*) filter (protection = 'unknown') from protection) as protection_unknown,
     from selected
   ),
+  orphaned as (select capacity_bytes from orphaned_volumes($as_of)),
   external_counts as (
     select
       count(*) as external_volumes,
       if(count(*) = 0, 0, sum(held.capacity_bytes)) as capacity_bytes,
       count(*) filter (held.is_abnormal and held.is_known) as abnormal,
       count(*) filter (held.is_abnormal is null and held.is_known) as abnormal_unknown,
-      count(*) filter (is_orphaned) as orphaned,
-      if(orphaned = 0, 0, sum(held.capacity_bytes) filter (is_orphaned)) as orphaned_bytes,
+      (select count(*) from orphaned) as orphaned,
+      (select if(count(*) = 0, 0, sum(capacity_bytes)) from orphaned) as orphaned_bytes,
     from (
-      select
-        external.*,
-        unknown.target is null as is_known,
-        is_ambiguous is not true
-        and unknown.target is null
-        and external.target not in (select target from unknown_parts_at($as_of) where source = 'volumes')
-        and external.target in (
-          from assessed_targets('orphaned-external-volume', ['external_volumes', 'volumes'], $as_of)
-        )
-        and not exists (
-          from volumes_at($as_of) as volumes
-          where
-            volumes.target = external.target
-            and volumes.external_id = external.external_id
-            and coalesce(starts_with(external.plugin_id, volumes.plugin_id), true)
-        ) as is_orphaned,
+      select external.*, unknown.target is null as is_known
       from external_volumes_at($as_of) as external
       left join (from unknown_parts_at($as_of) where source = 'external_volumes') as unknown
         on unknown.target = external.target and unknown.value is not distinct from external.plugin_id
     ) as held
-  ),
-  snapshots as (
-    select
-      taken.size_bytes,
-      unknown.target is null and taken.is_ambiguous is not true as is_known,
-      taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400) as old,
-      coalesce(listing.supported, false)
-      and assessed.target is not null
-      and hidden.target is null
-      and taken.external_source_volume_id is not null
-      and registered.external_id is null
-      and not exists (
-        from external_volumes_at($as_of) as held
-        where
-          held.target = taken.target
-          and held.external_id = taken.external_source_volume_id
-          and coalesce(starts_with(held.plugin_id, taken.plugin_id), true)
-      ) as is_volume_missing,
-    from volume_snapshots_at($as_of) as taken
-    left join (select distinct target, plugin_id, external_id from volumes_at($as_of)) as registered
-      on registered.target = taken.target
-      and registered.plugin_id = taken.plugin_id
-      and registered.external_id = taken.external_source_volume_id
-    left join external_volume_listings_at($as_of) as listing
-      on listing.target = taken.target and listing.plugin_id = taken.plugin_id
-    left join assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of) as assessed
-      on assessed.target = taken.target
-    -- a volume of a namespace that could not be read may be registered
-    left join (select distinct target from unknown_parts_at($as_of) where source = 'volumes') as hidden
-      on hidden.target = taken.target
-    left join (from unknown_parts_at($as_of) where source = 'volume_snapshots') as unknown
-      on unknown.target = taken.target and unknown.value is not distinct from taken.plugin_id
   ),
   snapshot_counts as (
     select
@@ -176,7 +84,7 @@ with
       if(count(*) = 0, 0, sum(size_bytes)) as snapshot_bytes,
       count(*) filter ((old or is_volume_missing) and is_known) as stale_snapshots,
       if(stale_snapshots = 0, 0, sum(size_bytes) filter ((old or is_volume_missing) and is_known)) as stale_snapshot_bytes,
-    from snapshots
+    from snapshot_staleness_at($as_of, $stale_snapshot_days)
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
   before_counts as (

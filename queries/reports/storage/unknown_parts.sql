@@ -3,12 +3,5 @@
 -- sources: external_volumes, volume_snapshots, volumes
 -- about: What these have now is unknown. The tables show what an earlier pull found, and no rule judges it.
 -- labels: source=Source; part=Part; name=Name; reason=Why
-select
-  target,
-  source,
-  replace(part, '_id', '') as part,
-  coalesce(value, '(none)') as name,
-  reason,
-from unknown_parts_at($as_of)
-where source in ('external_volumes', 'volume_snapshots', 'volumes')
+from unlisted_parts(['external_volumes', 'volume_snapshots', 'volumes'], $as_of)
 order by source, target, part, name;

@@ -7,24 +7,7 @@
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
-  -- reads the stored rows, because the table would assemble every list of workspaces
-  tools as (
-    select version
-    from tf_versions_rows
-    where
-      valid_from <= $as_of::timestamptz
-      and (valid_to is null or valid_to > $as_of::timestamptz)
-      and target not in (from left_out_targets('tf_versions', $as_of))
-  ),
-  used as (
-    select version, semver_key(version) as key
-    from (
-      select version from tools
-      union
-      select workspace_iac_version from workspaces_at($as_of) where not exists (from tools)
-    )
-  ),
-  newest as (select version, key as newest_key from used where ends_with(key, '~') order by key desc, version limit 1),
+  newest as (select version, key as newest_key from tool_versions_at($as_of) where ends_with(key, '~') order by key desc, version limit 1),
   -- computes the key once per version, not once per workspace
   lower_versions as (
     select held.version, held.key, newest.newest_key
@@ -59,12 +42,7 @@ select
   behind.workspace_name,
   behind.project_name,
   behind.workspace_iac_version,
-  case
-    when key[:18] < newest_key[:18] then 'major'
-    when key[:37] < newest_key[:37] then 'minor'
-    when key[:56] < newest_key[:56] then 'patch'
-    else 'prerelease'
-  end as behind,
+  lower_part(key, newest_key) as behind,
   case
     when key[:18] < newest_key[:18] then newest_key[:18]::bigint - key[:18]::bigint
     when key[:37] < newest_key[:37] then newest_key[20:37]::bigint - key[20:37]::bigint

@@ -11,23 +11,7 @@ with
     from source_state_at($as_of)
     where source in ('tf_versions', 'workspaces') and as_of is not null
   ),
-  -- reads the stored rows, because the table would assemble every list of workspaces
-  tools as (
-    select version
-    from tf_versions_rows
-    where
-      valid_from <= $as_of::timestamptz
-      and (valid_to is null or valid_to > $as_of::timestamptz)
-      and target not in (from left_out_targets('tf_versions', $as_of))
-  ),
-  used as (
-    select version, semver_key(version) as key
-    from (
-      select version from tools
-      union
-      select workspace_iac_version from workspaces_at($as_of) where not exists (from tools)
-    )
-  ),
+  used as (from tool_versions_at($as_of)),
   used_before as (
     select distinct stored.version, semver_key(stored.version) as key
     from tf_versions_rows as stored
@@ -36,22 +20,8 @@ with
       stored.valid_from <= state.previous_as_of
       and (stored.valid_to is null or stored.valid_to > state.previous_as_of)
   ),
-  providers_used as (
-    select name, source, version
-    from providers_rows
-    where
-      valid_from <= $as_of::timestamptz
-      and (valid_to is null or valid_to > $as_of::timestamptz)
-      and target not in (from left_out_targets('providers', $as_of))
-  ),
-  modules_used as (
-    select name, source, version
-    from modules_rows
-    where
-      valid_from <= $as_of::timestamptz
-      and (valid_to is null or valid_to > $as_of::timestamptz)
-      and target not in (from left_out_targets('modules', $as_of))
-  ),
+  providers_used as (from stored_versions_at('providers', $as_of)),
+  modules_used as (from stored_versions_at('modules', $as_of)),
   newest as (select version, key from used where ends_with(key, '~') order by key desc, version limit 1),
   newest_before as (select version, key from used_before where ends_with(key, '~') order by key desc, version limit 1),
   -- computes the key once per version, not once per workspace
@@ -120,7 +90,7 @@ with
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
   version_counts as (
     select
-      (select count(distinct version) from tools) as versions,
+      (select count(distinct version) from stored_versions_at('tf_versions', $as_of)) as versions,
       (select version from newest) as newest_version,
       (select count(distinct version) from used where not ends_with(key, '~')) as prereleases,
       (select count(distinct version) from used_before) as versions_before,

@@ -3,16 +3,6 @@
 -- labels: share_percent=Share of the workspaces
 -- sources: workspaces
 with
-  days as (
-    select max(as_of) as pulled_at
-    from pulls
-    where
-      source = 'workspaces'
-      and status = 'complete'
-      and as_of between $as_of::timestamptz - interval 366 days and $as_of::timestamptz
-      and history_has(as_of)
-    group by date_trunc('day', as_of)
-  ),
   most_used as (
     select workspace_iac_version as version
     from workspaces_at($as_of)
@@ -37,7 +27,7 @@ with
     from changes
     group by version, changed_at
   ),
-  places as (select days.pulled_at, shown.version from days, (select distinct version from totals) as shown)
+  places as (select days.pulled_at, shown.version from pulled_nights('workspaces', $as_of) as days, (select distinct version from totals) as shown)
 select
   places.pulled_at as as_of,
   places.version,

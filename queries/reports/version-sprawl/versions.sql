@@ -8,25 +8,12 @@
 -- empty: No version is known.
 -- labels: used_by=Used by; workspace_count=In the list of versions; workspaces_before=Workspaces before; behind=Behind
 with
-  -- reads the stored rows, because the table would assemble every list of workspaces
-  tools as (
-    select version, workspace_count
-    from tf_versions_rows
-    where
-      valid_from <= $as_of::timestamptz
-      and (valid_to is null or valid_to > $as_of::timestamptz)
-      and target not in (from left_out_targets('tf_versions', $as_of))
+  newest as (select key from tool_versions_at($as_of) where ends_with(key, '~') order by key desc limit 1),
+  listed as (
+    select version, sum(workspace_count) as workspace_count
+    from stored_versions_at('tf_versions', $as_of)
+    group by version
   ),
-  used as (
-    select version, semver_key(version) as key
-    from (
-      select version from tools
-      union
-      select workspace_iac_version from workspaces_at($as_of) where not exists (from tools)
-    )
-  ),
-  newest as (select key from used where ends_with(key, '~') order by key desc limit 1),
-  listed as (select version, sum(workspace_count) as workspace_count from tools group by version),
   configured as (
     select workspace_iac_version as version, count(*) as workspaces from workspaces_at($as_of) group by all
   ),
@@ -48,10 +35,7 @@ select
     when key is null or newest_key is null then null
     when key = newest_key then 'newest'
     when key > newest_key then 'ahead'
-    when key[:18] < newest_key[:18] then 'major'
-    when key[:37] < newest_key[:37] then 'minor'
-    when key[:56] < newest_key[:56] then 'patch'
-    else 'prerelease'
+    else lower_part(key, newest_key)
   end as behind,
   coalesce(configured.workspaces, 0) as workspaces,
   coalesce(configured_before.workspaces, 0) as workspaces_before,

@@ -57,7 +57,7 @@ export async function startServer(options: ServeOptions, context: Pick<Context, 
   };
   const server = createServer(LIMITS, createAnswer(site, options));
   server.maxConnections = MAX_CONNECTIONS;
-  limitConnections(server, MAX_CONNECTIONS_PER_ADDRESS);
+  limitConnections(server);
   server.listen(options.port, options.address);
   await once(server, 'listening');
   // A connection that cannot be accepted, such as without a free file descriptor, must not end the server.
@@ -76,11 +76,11 @@ async function closeServer(server: Server, pool: WorkerPool): Promise<void> {
 }
 
 /**
- * Keeps an address from taking every connection. For each beyond `maxPerAddress`, the oldest of the address that asks nothing is closed,
+ * Keeps an address from taking every connection. For each beyond its number, the oldest of the address that asks nothing is closed,
  * such as one whose request never ends: a reader who asks is answered, also from the same address. A new one has time to ask: a proxy
  * opens many at once.
  */
-function limitConnections(server: Server, maxPerAddress: number): void {
+function limitConnections(server: Server): void {
   const open = new Map<string, Set<Socket>>();
   const asking = new WeakSet<Socket>();
   server.on('request', ({ socket }, response) => {
@@ -95,10 +95,10 @@ function limitConnections(server: Server, maxPerAddress: number): void {
       sockets.delete(socket);
       if (sockets.size === 0 && open.get(address) === sockets) open.delete(address);
     });
-    if (sockets.size <= maxPerAddress) return;
+    if (sockets.size <= MAX_CONNECTIONS_PER_ADDRESS) return;
     const closeOldest = () => {
       const earlier = [...sockets].slice(0, [...sockets].indexOf(socket) + 1);
-      if (sockets.size > maxPerAddress) earlier.find((one) => !asking.has(one))?.destroy();
+      if (sockets.size > MAX_CONNECTIONS_PER_ADDRESS) earlier.find((one) => !asking.has(one))?.destroy();
     };
     // A busy server reads what has come before it judges.
     setTimeout(() => setImmediate(closeOldest), ASK_MS).unref();

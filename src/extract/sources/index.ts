@@ -62,7 +62,7 @@ export function findUnanswered(targets: readonly Target[]) {
 }
 
 /** What is known of the support of versions: what is made from it says so as it names its sources, but no target tells it. */
-export const FACTS = 'lifecycle';
+const FACTS = 'lifecycle';
 
 /** Whether all of these sources are left out, so that what is made from them is not shown. */
 export function isAbsent(sources: readonly string[], leftOut: LeftOut | undefined): boolean {

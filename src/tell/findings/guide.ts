@@ -9,8 +9,6 @@ export interface PlaybookSummary {
   readonly playbook: string;
   readonly rule: string;
   readonly about: string;
-  /** Whether every action of the playbook can be undone. */
-  readonly reversible: boolean;
 }
 
 /** How a rule is told, and what to do about its findings: the same on pages, in mails and in a terminal. */

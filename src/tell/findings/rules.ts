@@ -113,7 +113,13 @@ const RULE_MACROS = [
   'agent_pool_users',
   'workspace_names',
   'full_source',
+  'versions_in_use_behind',
+  'versions_in_use_refused',
   'management_policies',
+  'authority_severity',
+  'checks_found',
+  'released_uses',
+  'unlisted_plugins',
 ] as const;
 
 /** The statements that make the macros for one connection. */

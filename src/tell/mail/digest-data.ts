@@ -72,7 +72,8 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     guide: JSON.stringify(await loadGuide(files, (await playbooks?.()) ?? [], config.thresholds)),
   };
   await defineMissing([database], files, config.thresholds);
-  for (const table of ['routes', 'workspaces', 'pools', 'findings', 'sources']) await query(table, params);
+  for (const part of ['routes', 'workspaces', 'pools', 'findings', 'finding_numbers', 'sources'])
+    await query(part, params);
   const limits: Readonly<Record<string, number>> = { causes: MAX_LINES, attached: MAX_ATTACHED };
   const sections: [string, Row[]][] = [];
   const metrics = toJsonParam(await readMetrics(options, (name) => query(name, params)));

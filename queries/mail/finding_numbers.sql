@@ -1,0 +1,30 @@
+-- grain: one row: the numbers of the findings of a digest, of some rules and of a severity, each null for all; none where the rules were never assessed for
+-- a whole target of the digest
+create or replace temp macro mail_finding_numbers(rules, severity_name, since_time) as table
+select * replace (
+  if(
+    exists (from rule_evaluations where first_assessed_at <= since_time::timestamptz and coalesce(list_contains(rules, rule), true)),
+    before,
+    null
+  ) as before
+)
+from (
+  select
+    count(*) filter (where digest_state in ('new', 'open')) as value,
+    count(*) filter (where was_open) as before,
+    count(*) filter (where change = 'assessed for the first time') as first_assessed,
+    count(*) filter (where digest_state = 'new' and change <> 'returned') as added,
+    count(*) filter (where digest_state = 'new' and change = 'returned') as returned,
+    count(*) filter (where digest_state = 'resolved') as resolved,
+    count(*) filter (where digest_state = 'deleted') as deleted,
+    count(*) filter (where was_open and change = 'no longer watched') as unwatched,
+  from mail_findings
+  where coalesce(list_contains(rules, rule), true) and coalesce(severity = severity_name, true)
+)
+where
+  rules is null
+  or exists (
+    from rule_evaluations as assessed
+    join mail_routes as routes using (target)
+    where routes.project is null and list_contains(rules, assessed.rule)
+  );

@@ -1,0 +1,3 @@
+-- Whether a run of a status has ended and applied nothing; null for a status that is not reported. {{scope}} as for semver_key.
+create or replace {{scope}}macro ended_unapplied(status) as
+  status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed');

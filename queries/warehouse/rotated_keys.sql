@@ -1,0 +1,13 @@
+-- grain: one row per key at a time, with its enabled versions and the time of the newest
+-- {{scope}}: empty, or `temp ` for one connection
+create or replace {{scope}}macro rotated_keys(at_time) as table
+select
+  keys.*,
+  keys.latest_version - greatest(coalesce(keys.min_enabled_version, 0), 1) + 1 as versions_enabled,
+  arg_max_null(versions.creation_time, versions.version) as rotated_at,
+from keys_at(at_time) as keys
+left join key_versions_at(at_time) as versions
+  on versions.target = keys.target
+  and versions.key_name = keys.name
+  and versions.version >= coalesce(keys.latest_version, 0)
+group by all;

@@ -1,0 +1,77 @@
+-- grain: one row per workspace and `provider` or `module` (kind; by name and source) that it uses in an older version than the recommended one or, without
+-- a policy for it, than the newest one in use, as a rule returns it; grouped by the oldest of them; unknown where not every workspace, or not
+-- its version, is reported
+-- A policy for its source decides alone. Where there is none, the newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
+-- A higher prerelease is not older; a version that is not semantic is. {{scope}} as for semver_key.
+create or replace {{scope}}macro versions_in_use_behind(product_kind) as table
+with
+  ranked as (
+    select *, case when ends_with(rank, '~') then '1' || rank else '0' || rank end as sort_key
+    from (select *, coalesce(semver_key(version), '') as rank from query_table(product_kind || 's') where version is not null)
+  ),
+  compared as (
+    select
+      ranked.*,
+      policy.verdict,
+      policy.recommended,
+      arg_max(ranked.version, sort_key) over same as newest_version,
+      substr(max(sort_key) over same, 2) as newest_rank,
+      count(*) over same as versions_in_use,
+    from ranked
+    left join (from versions_in_use where kind = product_kind) as policy
+      on policy.target = ranked.target
+      and policy.name is not distinct from full_source(product_kind, ranked.source)
+      and policy.version = ranked.version
+    window same as (partition by ranked.target, ranked.name, source)
+  ),
+  used as (
+    select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
+    from compared
+    where verdict = 'below recommended' or (coalesce(verdict, 'not covered') = 'not covered' and rank < newest_rank)
+  ),
+  behind as (
+    select
+      target,
+      workspace_name,
+      name,
+      source,
+      any_value(newest_version) as newest_version,
+      any_value(recommended) as recommended,
+      any_value(versions_in_use) as versions_in_use,
+      list(version order by rank, version) as versions,
+    from used
+    where workspace_name <> ''
+    group by target, workspace_name, name, source
+  )
+select
+  target,
+  concat_ws(' ', workspace_name, name, source) as subject_id,
+  workspace_name as subject_name,
+  format(
+    'Workspace {} uses {} {} {}; {}',
+    workspace_name,
+    product_kind,
+    coalesce(name, source, '?'),
+    array_to_string(versions, ', '),
+    if(recommended is null, 'the newest in use is ' || newest_version, recommended || ' is recommended')
+  ) as title,
+  json_object(
+    'workspace_name', workspace_name,
+    'name', name,
+    'source', source,
+    'versions', versions,
+    'newest_version', newest_version,
+    'recommended', recommended,
+    'versions_in_use', versions_in_use
+  ) as detail,
+  concat_ws(' ', name, '(' || source || ')', versions[1]) as group_key,
+from behind
+union all by name
+select
+  target,
+  if(workspace_name is null, null, concat_ws(' ', workspace_name, name, source)) as subject_id,
+  why as title,
+  json_merge_patch('{}', json_object('name', name, 'source', source, 'versions', if(version is null, null, [version]))) as detail,
+  true as unknown,
+from unreported_uses
+where kind = product_kind;
