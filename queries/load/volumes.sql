@@ -20,7 +20,11 @@ with
     from (select unnest(body::json[]) as item from lines where kind = 'list')
   ),
   listed as (
-    select volume_id, namespace, if(count(distinct item) = 1, any_value(item), json_object('ID', volume_id, 'Namespace', namespace)) as item
+    select
+      volume_id,
+      namespace,
+      min(item::varchar) <> max(item::varchar) as differs,
+      if(differs, json_object('ID', volume_id, 'Namespace', namespace), any_value(item)) as item,
     from named
     where (volume_id, namespace) not in (select (volume_id, namespace) from gone)
     group by volume_id, namespace
@@ -29,7 +33,7 @@ with
     select
       namespace,
       json_merge_patch(coalesce(seen.item, '{}'::json), listed.item) as known,
-      if(len(json_keys(listed.item)) = 2, known, listed.item) as item,
+      if(differs, known, listed.item) as item,
     from listed
     left join seen
       on (seen.item ->> 'ID') = listed.volume_id
