@@ -132,6 +132,13 @@ with
             volumes.target = external.target
             and volumes.external_id = external.external_id
             and coalesce(starts_with(external.plugin_id, volumes.plugin_id), true)
+        )
+        and not exists (
+          from volumes_at($as_of) as unreported
+          where
+            unreported.target = external.target
+            and unreported.external_id is null
+            and coalesce(starts_with(external.plugin_id, unreported.plugin_id), true)
         ) as is_orphaned,
       from external_volumes_at($as_of) as external
       left join (from unknown_parts_at($as_of) where source = 'external_volumes') as unknown
