@@ -113,7 +113,7 @@ export class Tidemark {
     for (const name of selection.targets ?? []) getTarget(this.config, name);
     for (const name of selection.sources ?? []) findNamed(sources, 'source', name);
     const pulls = assertPulls(this.config, selectPulls(this.config, selection, sources));
-    return runPulls(this.config, this.#context, { pulls });
+    return runPulls(this.config, this.#context, { pulls, sources });
   }
 
   /** Runs one SELECT on the published warehouse. `params` are the values of `$name`; `asOf` shows every table as of this time. */

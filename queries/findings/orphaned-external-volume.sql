@@ -5,10 +5,18 @@
 -- subject: external volume
 -- many: volumes{of} are in the provider and not registered
 -- repair: register the volumes, or delete them in the provider
--- grain: one row per such volume; grouped by plugin; unknown for a volume that may belong to another plugin, and for every volume of a plugin that no longer lists its volumes
+-- grain: one row per such volume; grouped by plugin; unknown for a volume that may belong to another plugin, or be a registered one that does not report its external volume, and for every volume of a plugin that no longer lists its volumes
 with
   orphaned as (
-    select external_volumes.*
+    select
+      external_volumes.*,
+      exists (
+        from volumes
+        where
+          volumes.target = external_volumes.target
+          and volumes.external_id is null
+          and coalesce(starts_with(external_volumes.plugin_id, volumes.plugin_id), true)
+      ) as may_be_registered,
     from external_volumes
     where not exists (
       from volumes
@@ -25,6 +33,7 @@ select
   external_id as subject_name,
   case
     when is_ambiguous then format('volume {} may belong to {} or to a plugin whose ID begins with it', external_id, plugin_id)
+    when may_be_registered then 'a registered volume does not report its external volume'
     when plugin_id is null then format('A storage provider has volume {}, which is not registered', external_id)
     else format('Plugin {} has volume {}, which is not registered', plugin_id, external_id)
   end as title,
@@ -36,7 +45,7 @@ select
     'is_abnormal', is_abnormal
   ) as detail,
   'plugin ' || plugin_id as group_key,
-  coalesce(is_ambiguous, false) as unknown,
+  coalesce(is_ambiguous, false) or may_be_registered as unknown,
 from orphaned
 union all
 select

@@ -15,7 +15,7 @@ with
     group by root_id
   ),
   responses as (
-    select body."ActiveRootID" as active_id, body."TrustDomain" as trust_domain, unnest(list_distinct(body."Roots")) as item
+    select body."ActiveRootID" as active_id, body."TrustDomain" as trust_domain, unnest(body."Roots") as item
     from read_json(
       $files,
       format = 'newline_delimited',
@@ -25,13 +25,20 @@ with
     )
     where body is not null
   ),
+  -- of a root that is there twice, what differs is not known
+  compared as (
+    select *, min(item::varchar) over same <> max(item::varchar) over same as differs
+    from responses
+    window same as (partition by item ->> 'ID')
+    qualify row_number() over same = 1
+  ),
   judged as (
     select
-      *,
+      * replace (if(differs, json_object('ID', item ->> 'ID'), item) as item),
       (item ->> 'ID') = active_id as is_named,
       coalesce(try_cast(item ->> 'Active' as boolean), is_named) as is_said,
-      if(is_named and not is_said, null, is_said) as is_active,
-    from responses
+      if(differs or (is_named and not is_said), null, is_said) as is_active,
+    from compared
   ),
   items as (select *, if(bool_or(is_active) over (), is_active, null) as active from judged)
 select

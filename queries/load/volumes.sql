@@ -12,20 +12,32 @@ with
       maximum_object_size = $longest_line
     )
   ),
-  -- a list may have a volume twice, on one page or on two
-  listed as (select distinct item from (select unnest(body::json[]) as item from lines where kind = 'list')),
   gone as (select volume_id, namespace from lines where kind = 'gone'),
   seen as (select body as item from lines where kind = 'read'),
+  -- a list may have a volume twice, on one page or on two; where the two differ, the volume is as its read tells it
+  named as (
+    select item ->> 'ID' as volume_id, coalesce(item ->> 'Namespace', '') as namespace, item
+    from (select unnest(body::json[]) as item from lines where kind = 'list')
+  ),
+  listed as (
+    select
+      volume_id,
+      namespace,
+      min(item::varchar) <> max(item::varchar) as differs,
+      if(differs, json_object('ID', volume_id, 'Namespace', namespace), any_value(item)) as item,
+    from named
+    where (volume_id, namespace) not in (select (volume_id, namespace) from gone)
+    group by volume_id, namespace
+  ),
   merged as (
     select
-      listed.item,
-      coalesce(listed.item ->> 'Namespace', '') as namespace,
+      namespace,
       json_merge_patch(coalesce(seen.item, '{}'::json), listed.item) as known,
+      if(differs, known, listed.item) as item,
     from listed
     left join seen
-      on (seen.item ->> 'ID') = (listed.item ->> 'ID')
-      and coalesce(seen.item ->> 'Namespace', '') = coalesce(listed.item ->> 'Namespace', '')
-    where (listed.item ->> 'ID', coalesce(listed.item ->> 'Namespace', '')) not in (select (volume_id, namespace) from gone)
+      on (seen.item ->> 'ID') = listed.volume_id
+      and coalesce(seen.item ->> 'Namespace', '') = listed.namespace
   ),
   -- each operator on JSON parses the whole text again, and keeps what it has parsed of some thousand rows in memory
   items as (

@@ -1,21 +1,24 @@
--- A finding about what a workspace uses has an ID of its own and the name of the workspace: with the workspace it is deleted, and not resolved.
+-- A finding about what a workspace uses has an ID of its own and the name of the workspace, since the explorer tells no other: with the
+-- workspace, or its name, it is deleted, and not resolved.
+-- parameters: $as_of
 insert into subject_candidates by name
 with
+  noted as (
+    from findings
+    where subject_type = 'workspace' and state <> 'resolved' and (detail ->> 'workspace_id') is null
+  ),
   gone as (
-    select target, subject_name
-    from subject_candidates
-    where subject_type = 'workspace'
-    group by target, subject_name
-    having not bool_or(is_present)
+    select target, workspace_name
+    from workspaces_history
+    where valid_from <= $as_of::timestamptz and workspace_name in (select subject_name from noted)
+    group by target, workspace_name
+    having not bool_or(valid_to is null or valid_to > $as_of::timestamptz)
   )
-select distinct findings.subject_type, findings.target, findings.subject_id, false as is_present
-from findings
-join gone on gone.target = findings.target and gone.subject_name = left(findings.subject_name, 1000)
+select distinct noted.subject_type, noted.target, noted.subject_id, false as is_present
+from noted
+join gone on gone.target = noted.target and gone.workspace_name = noted.subject_name
 where
-  findings.subject_type = 'workspace'
-  and findings.state <> 'resolved'
-  and (findings.detail ->> 'workspace_id') is null
-  and not exists (
+  not exists (
     from subject_candidates as known
-    where known.subject_type = 'workspace' and known.target = findings.target and known.subject_id = findings.subject_id
+    where known.subject_type = 'workspace' and known.target = noted.target and known.subject_id = noted.subject_id
   );

@@ -9,6 +9,9 @@ anti join volumes_at(at_time) as volumes
   on volumes.target = held.target
   and volumes.external_id = held.external_id
   and coalesce(starts_with(held.plugin_id, volumes.plugin_id), true)
+anti join (from volumes_at(at_time) where external_id is null) as unreported
+  on unreported.target = held.target
+  and coalesce(starts_with(held.plugin_id, unreported.plugin_id), true)
 anti join (from unknown_parts_at(at_time) where source = 'external_volumes') as unknown
   on unknown.target = held.target and unknown.value is not distinct from held.plugin_id
 -- a volume of a namespace that could not be read may be registered

@@ -1,4 +1,4 @@
--- parameters: $run_id, $as_of, $selections: a JSON list of {target, sources, without} as the configuration has them; $targets: the
+-- parameters: $run_id, $as_of, $selections: a JSON list of {target, sources} as the configuration has them; $targets: the
 -- configured ones, of all shards
 -- Ends the state of sources that the configuration leaves out, and of targets that it has no more, until they are pulled again.
 insert into pulls by name
@@ -15,9 +15,9 @@ where
   not list_contains($targets::varchar[], target)
   or exists (
     from (
-      select unnest(from_json($selections, '[{"target": "varchar", "sources": ["varchar"], "without": ["varchar"]}]')) as selection
+      select unnest(from_json($selections, '[{"target": "varchar", "sources": ["varchar"]}]')) as selection
     )
     where
       selection.target = source_state.target
-      and (not list_contains(selection.sources, source) or list_contains(selection.without, source))
+      and not list_contains(selection.sources, source)
   );

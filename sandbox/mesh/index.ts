@@ -134,6 +134,7 @@ function listCatalog(request: Request, context: MeshContext): Response {
   const headers = {
     ...indexHeaders(40),
     'x-consul-effective-consistency': 'leader',
+    'x-consul-query-backend': 'blocking-query',
     ...(isFiltered ? { 'x-consul-results-filtered-by-acls': 'true' } : {}),
   };
   return jsonResponse(Object.fromEntries(seen.map((name) => [name, []])), headers);

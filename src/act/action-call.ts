@@ -64,7 +64,7 @@ export function buildAction(
 function deriveCall(definition: ActionDefinition, given: unknown): Pick<Action, 'params' | 'body' | 'guard'> {
   const inputs = definition.schema.parse(given);
   const body = definition.body?.(inputs);
-  const reads = Object.entries(definition.reads).map(([name, { params, absence: _, ...read }]) => [
+  const reads = Object.entries(definition.reads).map(([name, { params, absence: _, mayBeUnlisted: __, ...read }]) => [
     name,
     { ...read, params: resolveParams(params, inputs) },
   ]);

@@ -25,6 +25,8 @@ export interface GuardRead {
   readonly allPages?: true;
   /** Takes it as a result that the service rejects what the request says (400, 422). Every other failure says nothing about the subject. */
   readonly allowFailure?: true;
+  /** Takes it as a result that a storage plugin cannot list: `found` is false, and what it has is unknown. @default the action stays pending */
+  readonly mayBeUnlisted?: true;
   /** What proves that the subject is gone. @default nothing: "not found" leaves the action pending */
   readonly absence?: AbsenceEvidence;
 }
@@ -46,7 +48,10 @@ export interface AbsenceEvidence {
   readonly provenWhenNoneKnown?: true;
 }
 
-/** The result of a read: the body, or that the subject was not found (with `allowFailure`, why the read was refused). */
+/**
+ * The result of a read: the body, or that the subject was not found. Another `failure` than `not-found` says why nothing is known: with
+ * `allowFailure` or `mayBeUnlisted`, and in `plan`.
+ */
 export type ReadResult =
   | { readonly found: true; readonly value: unknown }
   | { readonly found: false; readonly failure: FailureKind; readonly message: string };

@@ -51,7 +51,8 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   const unclear = (reason: string) => {
     return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsenceProven: false };
   };
-  if (unproven !== undefined) return unclear(unproven);
+  const reason = findUnanswered(results, definition) ?? unproven;
+  if (reason !== undefined) return unclear(reason);
   const inputs = definition.schema.parse(guard.inputs);
   const observed = ask(() => definition.observe(results, inputs));
   const unfit = findUnfit(observed, context.redactor);
@@ -63,6 +64,16 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
     (ask(() => definition.isConfirmed?.(observed, inputs, response)) ?? precondition.state === 'satisfied') === true;
   /** `isAbsenceProven`: the absence of a subject is part of the result, and is proven. */
   return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
+}
+
+/** The read that the service cannot answer, where the playbook does not say that it has another use for that: nothing is known then. */
+function findUnanswered(results: ReadResults, { reads }: ActionDefinition): string | undefined {
+  for (const [name, { operation, allowFailure, mayBeUnlisted }] of Object.entries(reads)) {
+    const result = results[name];
+    if (!result || result.found || result.failure === 'not-found' || allowFailure || mayBeUnlisted) continue;
+    return `${operation} does not tell: ${result.message}`;
+  }
+  return undefined;
 }
 
 /** What of a value no file may hold: a service may repeat our token. */

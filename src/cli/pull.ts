@@ -39,6 +39,7 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
     options.from === undefined || isFiltered ? selected : await selectLanded(config, options.from, selected);
   const result = await runPulls(config, context, {
     pulls: assertPulls(config, pulls),
+    sources,
     acceptShrink,
     fresh: options.fresh ?? false,
     ...(options.from !== undefined && { from: options.from }),

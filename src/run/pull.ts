@@ -8,7 +8,7 @@ import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { findResumable } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
 import { findUnanswered } from '../extract/sources/index.ts';
-import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
+import { hasSource, isWanted, type SourceDefinition } from '../extract/sources/source.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
 import { LoadQueue } from '../load/load-queue.ts';
@@ -42,6 +42,8 @@ export function assertPulls({ shard }: Config, pulls: readonly Pull[]): readonly
 
 export interface PullOptions {
   readonly pulls: readonly Pull[];
+  /** All that there are, pulled or not. */
+  readonly sources: readonly SourceDefinition[];
   /** Sources whose mass disappearance of rows is accepted. */
   readonly acceptShrink?: readonly string[];
   /** Extracts everything, even what an interrupted run has landed. */
@@ -74,7 +76,7 @@ const TARGETS_AT_ONCE = 24;
  */
 export async function pullSources(
   run: RunContext,
-  { pulls, acceptShrink = [], fresh = false }: PullOptions,
+  { pulls, sources, acceptShrink = [], fresh = false }: PullOptions,
   replay?: Landing,
 ): Promise<readonly PullOutcome[]> {
   const { config } = run;
@@ -96,7 +98,7 @@ export async function pullSources(
       outcomes.push(...(await mapTargets(wave, targets, (own) => pullTarget(running, own, tools))));
       halt.signal.throwIfAborted();
     }
-    await recordLeftOut(run);
+    await recordLeftOut(run, sources);
     return outcomes;
   } finally {
     clearTimeout(timer);
@@ -200,12 +202,18 @@ function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkErro
 }
 
 /**
- * A source or target that the configuration leaves out has no state, so that nothing reports it as failed or stale. A target that
+ * A source or target that the configuration leaves out, or that no plugin has any more, has no state, so that nothing reports it as failed or stale. A target that
  * another shard has is not left out. What the service of a target cannot answer is recorded as such.
  */
-async function recordLeftOut({ config, runId, asOf, warehouse, writes }: RunContext): Promise<void> {
+async function recordLeftOut(
+  { config, runId, asOf, warehouse, writes }: RunContext,
+  sources: readonly SourceDefinition[],
+): Promise<void> {
   const { database, files } = warehouse;
-  const selections = config.targets.map(({ name: target, sources, without }) => ({ target, sources, without }));
+  const selections = config.targets.map((target) => {
+    const wanted = sources.filter((source) => isWanted(target, source));
+    return { target: target.name, sources: wanted.map(({ name }) => name) };
+  });
   const unanswered = JSON.stringify(findUnanswered(config.targets));
   const targets = [...config.targets.map(({ name }) => name), ...(config.elsewhere ?? [])];
   const run = { run_id: runId, as_of: asOf.toISOString() };

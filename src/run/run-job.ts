@@ -42,7 +42,7 @@ export async function runJob(
   const execute = () =>
     executeRun(
       { config, context, job: job.name, pulls },
-      (run) => fillWarehouse(run, job, { pulls }, definitions),
+      (run) => fillWarehouse(run, job, { pulls, sources: definitions.sources }, definitions),
       (filled, ended, writer) => deliver({ config, context }, job, definitions, { filled, ended, writer }),
     );
   return withHeartbeat(

@@ -42,16 +42,18 @@ test.each([
 
 const LATER = '2026-11-21T02:15:00Z';
 
-test('a note about a module ends as deleted with its workspace, and as resolved where the workspace moved on', async () => {
+test('a note about a module ends as deleted with its workspace, or with its name, and as resolved where the workspace moved on', async () => {
   const warehouse = await createFindingsWarehouse();
   const night = async (at: string, modules: readonly ReturnType<typeof used>[], ...names: readonly string[]) => {
-    const workspaces = names.map((name) => ({ external_id: `ws-${name}`, workspace_name: name }));
+    const workspaces = names.map((name) => ({ external_id: `ws-${name.slice(0, 4)}`, workspace_name: name }));
     await warehouse.pull(at, 'acme', 'workspaces', { workspaces });
     await warehouse.pull(at, 'acme', 'modules', { modules });
     return warehouse.evaluate(at);
   };
-  await night(NOW, [used('net', '2.0.0', 'newest'), used('net', '1.0.0', 'gone', 'moved')], 'newest', 'gone', 'moved');
-  await night(LATER, [used('net', '2.0.0', 'newest', 'moved')], 'newest', 'moved');
+  const older = used('net', '1.0.0', 'gone', 'moved', 'name');
+  await night(NOW, [used('net', '2.0.0', 'newest'), older], 'newest', 'gone', 'moved', 'name');
+  const renamed = used('net', '1.0.0', 'name2');
+  await night(LATER, [used('net', '2.0.0', 'newest', 'moved'), renamed], 'newest', 'moved', 'name2');
   const events = await warehouse.database.rows(
     `select subject_name, reason from finding_events join findings using (finding_id)
      where findings.rule = 'module-sprawl' and changed_at = timestamptz '${LATER}' order by 1`,
@@ -59,6 +61,8 @@ test('a note about a module ends as deleted with its workspace, and as resolved 
   expect(events).toEqual([
     { subject_name: 'gone', reason: 'deleted' },
     { subject_name: 'moved', reason: 'gone' },
+    { subject_name: 'name', reason: 'deleted' },
+    { subject_name: 'name2', reason: 'found' },
   ]);
 });
 

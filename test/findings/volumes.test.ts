@@ -83,7 +83,7 @@ describe('volumes and their storage provider', () => {
         volume('missing'),
         volume('missing-claimed'),
         volume('missing-written', { current_writers: 1 }),
-        volume('no-external-id', { external_id: null }),
+        volume('no-external-id', { external_id: null, plugin_id: 'gce' }),
         volume('cannot-list', { plugin_id: 'nfs' }),
         volume('not-asked', { plugin_id: 'zfs' }),
         volume('same-id-elsewhere', { external_id: 'ext-elsewhere' }),
@@ -97,8 +97,14 @@ describe('volumes and their storage provider', () => {
         external('abnormal', { is_abnormal: true, status: 'degraded' }),
         external('unreported', { is_abnormal: null }),
         external('elsewhere', { plugin_id: 'efs' }),
+        external('of-no-external-id', { plugin_id: 'gce' }),
       ],
-      external_volume_listings: [listing('ebs', true), listing('nfs', false), listing('efs', true)],
+      external_volume_listings: [
+        listing('ebs', true),
+        listing('nfs', false),
+        listing('efs', true),
+        listing('gce', true),
+      ],
     });
     await warehouse.pull(NOW, 'other', 'volumes', { volumes: [volume('orphan'), volume('missing')] });
     await warehouse.pull(NOW, 'other', 'external_volumes', {
@@ -130,6 +136,7 @@ describe('volumes and their storage provider', () => {
       'nomad ebs/ext-unreported',
       'nomad efs/ext-elsewhere',
     ]);
+    expect((await warehouse.seen('orphaned-external-volume')).unknown).toContain('gce/ext-of-no-external-id');
     expect(rows[1]?.detail).toMatchObject({
       plugin_id: 'ebs',
       external_id: 'ext-orphan',

@@ -36,7 +36,22 @@ test('findings of stale sources end, and nothing waits for them, once the target
   expect(await place.rows("select count(*)::int as n from pulls where status = 'left-out'")).toEqual([{ n: 3 }]);
 });
 
-test('a source of a plugin that the target does not have any more has no state', async () => {
+test.each<[what: string, leaveOut: (config: ConfigDocument) => void]>([
+  [
+    'that the target does not have any more',
+    (config) => {
+      findTarget(config, 'vault').sources = ['mesh_roles'];
+    },
+  ],
+  [
+    'that is not under `plugins:` any more',
+    (config) => {
+      config.plugins = [];
+      delete findTarget(config, 'vault').sources;
+      findTarget(config, 'vault').without = ['keys', 'kms_providers', 'key_distributions'];
+    },
+  ],
+])('a source of a plugin %s has no state', async (_, leaveOut) => {
   const place = await testProject({ workspaces: 5 });
   const source = "{ name: 'own', kind: 'secrets', extract: async () => { throw new Error('no') }, checkAccess() {} }";
   await writeFile(join(place.folder, 'plugin.mjs'), `export default { sources: [${source}] };\n`);
@@ -49,9 +64,7 @@ test('a source of a plugin that the target does not have any more has no state',
   });
   expect((await place.tidemark(['pull', '--now', at(0)])).exit).toBe(1);
   expect(await own()).toEqual([{ status: 'failed' }]);
-  await place.configure((config) => {
-    findTarget(config, 'vault').sources = ['mesh_roles'];
-  });
+  await place.configure(leaveOut);
   await place.pull(['--now', at(1)]);
   expect(await own()).toEqual([]);
 });

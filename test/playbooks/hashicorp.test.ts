@@ -85,3 +85,29 @@ test('snapshot-unprotected-volumes works where the driver cannot list its volume
   const { rows } = (await place.apply()).json<{ rows: { status: string; reason: string | null }[] }>();
   expect(rows.map(({ status, reason }) => [status, reason])).toEqual(actions.map(() => ['applied', null]));
 });
+
+test('the snapshot of a plugin that cannot list is not known to be gone: its removal stays pending', async () => {
+  let isHanging = false;
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'snapshot-unprotected-volumes',
+    sources: ['external_volumes'],
+    flavor: 'hashicorp',
+    faultHook: ({ method, path }) =>
+      isHanging && method === 'GET' && path === '/v1/volumes/snapshot'
+        ? { status: 500, body: 'unimplemented for this plugin' }
+        : undefined,
+  });
+  await place.plan(['--max-percent', '100', '--limit', '1']);
+  await place.approve();
+  const { plan_id } = (await place.apply()).json<{ plan_id: string }>();
+  const undo = (await place.tidemark(['playbook', 'undo', plan_id, '--json'])).json<{ plan_id: string }>();
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
+  isHanging = true;
+  const { exit, stdout } = await place.tidemark(['playbook', 'apply', undo.plan_id, '--json']);
+  const { rows } = JSON.parse(stdout) as { rows: { status: string; reason: string | null }[] };
+  expect([exit, rows]).toMatchObject([
+    1,
+    [{ status: 'failed', reason: 'scheduler.snapshots.list does not tell: unimplemented for this plugin' }],
+  ]);
+});

@@ -39,6 +39,10 @@ describe('playbooks of one project', () => {
         );
       },
     });
+    const [action] = plans.find(({ playbook }) => playbook === 'remove-empty-pools')?.actions ?? [];
+    expect(action?.summary).toBe(
+      'delete agent pool sandbox-empty; whether it is a default, or of a run task, is not shown',
+    );
   });
 
   step('scope-unused-pools restricts pools to their workspaces, and keeps their names', async () => {

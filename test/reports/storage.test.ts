@@ -148,6 +148,16 @@ describe('the storage report', () => {
     ]);
   });
 
+  it('does not count as orphaned what a registered volume may be that does not report its external volume', async () => {
+    const data = await pull({
+      volumes: [volume('unreported', { external_id: null })],
+      external_volumes: [external('its-own'), external('orphan', { plugin_id: 'other' })],
+      external_volume_listings: [listing, { plugin_id: 'other', supported: true }],
+    });
+    expect(data.summary).toMatchObject({ orphaned: 1, protection_unknown: 1 });
+    expect(data.orphaned).toMatchObject([{ external_id: 'ext-orphan' }]);
+  });
+
   it('counts a ready snapshot within snapshotDays as protection; unknown if the plugin cannot list', async () => {
     const data = await pull({
       volumes: [

@@ -40,9 +40,12 @@ async function readLeaves(catalog: Catalog, exit = 0) {
   return { read: read.sort(), status: pull?.status, note: pull?.note, error: pull?.error };
 }
 
+/** Consul names its backend since 1.10. */
+const BACKEND = { 'X-Consul-Query-Backend': 'blocking-query' };
+
 const services = (headers: Readonly<Record<string, string>>, names: readonly string[] = ['consul', 'web']) => ({
   status: 200,
-  headers: { 'content-type': 'application/json', ...headers },
+  headers: { 'content-type': 'application/json', ...BACKEND, ...headers },
   body: JSON.stringify(Object.fromEntries(names.map((name) => [name, []]))),
 });
 
@@ -104,6 +107,10 @@ const FILTERED: Readonly<Record<string, Catalog>> = {
     answer: services({ 'X-Consul-Results-Filtered-By-ACLs': 'true' }),
   },
   'without the servers themselves': { flavor: 'hashicorp', answer: services({}, ['web']) },
+  'of a version that does not say what it leaves out': {
+    flavor: 'hashicorp',
+    answer: { ...services(DENY), headers: { 'content-type': 'application/json', ...DENY } },
+  },
 };
 
 describe.each(Object.entries(FILTERED))('a catalog %s, with one of the services', (_, catalog) => {

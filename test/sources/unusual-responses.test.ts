@@ -546,9 +546,21 @@ test('what a list has twice counts once, and what differs between the two is unk
   const allocation = { ID: 'a', NodeID: 'n' };
   const other = { ID: 'b', NodeID: 'n', ClientStatus: 'running' };
   const volume = { ID: 'v1', PluginID: 'ab' };
-  const root = { ID: 'r1', RootCert: 'x', IntermediateCerts: null, SerialNumber: 7 };
+  const root = (ID: string, fields = {}) => ({
+    ID,
+    RootCert: 'x',
+    IntermediateCerts: null,
+    SerialNumber: 7,
+    ...fields,
+  });
   const place = await answering({
-    '/v1/volumes': [volume, volume, { ID: 'v2', PluginID: 'ab' }],
+    '/v1/volumes': [
+      volume,
+      volume,
+      { ID: 'v2', PluginID: 'ab' },
+      { ID: 'v3', PluginID: 'ab', Schedulable: true, CurrentReaders: 1 },
+      { ID: 'v3', PluginID: 'ab', Schedulable: false },
+    ],
     '/v1/volume/csi/v1': {
       ...volume,
       ReadAllocs: {},
@@ -556,6 +568,7 @@ test('what a list has twice counts once, and what differs between the two is unk
       Allocations: [allocation, allocation, other, { ...other, ClientStatus: 'lost' }],
     },
     '/v1/volume/csi/v2': { ID: 'v2', ReadAllocs: {}, WriteAllocs: {} },
+    '/v1/volume/csi/v3': { ID: 'v3', ExternalID: 'e3', Schedulable: true, ReadAllocs: {}, WriteAllocs: {} },
     '/v1/volumes/external': {
       Volumes: [
         external('same'),
@@ -574,7 +587,10 @@ test('what a list has twice counts once, and what differs between the two is unk
         snapshot('one'),
       ],
     },
-    '/v1/agent/connect/ca/roots': { ActiveRootID: 'r1', Roots: [root, root] },
+    '/v1/agent/connect/ca/roots': {
+      ActiveRootID: 'r1',
+      Roots: [root('r1'), root('r1'), root('r2', { Active: true }), root('r2', { Active: false })],
+    },
     '/v1/keymgmt/key': { data: { keys: ['k', 'k'] } },
     '/v1/keymgmt/key/k': { data: { name: 'k', versions: { 1: {} } } },
   });
@@ -586,13 +602,24 @@ test('what a list has twice counts once, and what differs between the two is unk
   );
   const ids = async (column: string, table: string) =>
     (await place.rows(`select ${column} as id from ${table} order by 1`)).map(({ id }) => id);
-  expect(await ids('volume_id', 'volumes')).toEqual(['v1', 'v2']);
+  const volumes =
+    'select volume_id as id, external_id as external, schedulable, current_readers as readers from volumes order by 1';
+  expect(await place.rows(volumes)).toEqual([
+    { id: 'v1', external: null, schedulable: null, readers: null },
+    { id: 'v2', external: null, schedulable: null, readers: null },
+    { id: 'v3', external: 'e3', schedulable: true, readers: null },
+  ]);
   const allocations = 'select allocation_id as id, node_id, client_status from volume_allocations order by 1';
   expect(await place.rows(allocations)).toEqual([
     { id: 'a', node_id: 'n', client_status: null },
     { id: 'b', node_id: null, client_status: null },
   ]);
-  expect(await ids('root_id', 'ca_roots')).toEqual(['r1']);
+  expect(
+    await place.rows('select root_id as id, active, serial_number::int as serial from ca_roots order by 1'),
+  ).toEqual([
+    { id: 'r1', active: true, serial: 7 },
+    { id: 'r2', active: null, serial: null },
+  ]);
   expect(await ids('name', 'keys')).toEqual(['k']);
   expect(
     await place.rows('select external_id as id, status, capacity_bytes::int as bytes from external_volumes order by 1'),

@@ -25,7 +25,11 @@ const detail = z.object({
 const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
-  reads: { snapshots: readSnapshotsById, external: readExternalVolumes, volumes: readRegisteredVolumes },
+  reads: {
+    snapshots: { ...readSnapshotsById, mayBeUnlisted: true },
+    external: readExternalVolumes,
+    volumes: readRegisteredVolumes,
+  },
   observe: ({ snapshots: taken, external, volumes }, { plugin_id, plugin_match, snapshot_id, external_id }) => {
     const longerPlugins = findLongerPlugins({ plugin_id, plugin_match }, taken, volumes);
     const registered = external_id === null ? null : registeredIds(volumes, plugin_id, external_id);

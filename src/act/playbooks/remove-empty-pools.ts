@@ -41,5 +41,7 @@ export const removeEmptyPools = definePlaybook({
   table: 'agent_pools',
   detail: inputs,
   action: remove,
-  summary: ({ subject_name, detail }) => `delete agent pool ${subject_name ?? detail.pool_id}`,
+  // The one who approves decides: docs/services/platform.md#agent-pools.
+  summary: ({ subject_name, detail }) =>
+    `delete agent pool ${subject_name ?? detail.pool_id}; whether it is a default, or of a run task, is not shown`,
 });

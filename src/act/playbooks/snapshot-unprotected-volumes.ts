@@ -73,6 +73,7 @@ const createSnapshot = defineAction(inputs, {
     external: readExternalVolumes,
     snapshots: {
       ...readSnapshots,
+      mayBeUnlisted: true,
       absence: additionEvidence(['ExternalSourceVolumeID'], 'external_id', SOURCE_COLUMN, 'plugin_id'),
     },
   },

@@ -1,9 +1,10 @@
-import { ServiceError } from '../../http/errors.ts';
+import { catchFailure, ServiceError } from '../../http/errors.ts';
+import type { RequestOptions } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { listGrants } from '../../services/scheduler/acl-rules.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import { checkFirst, describeFailure, listAll, listThenLand } from './shared/list-and-read.ts';
-import { type ExtractContext, requiredString, type SourceDefinition } from './source.ts';
+import { type ExtractContext, type ListedObject, requiredString, type SourceDefinition } from './source.ts';
 
 /** ACL policies. Their rules are returned only by reading each policy. */
 export const aclPolicies: SourceDefinition = {
@@ -12,10 +13,7 @@ export const aclPolicies: SourceDefinition = {
   operations: [scheduler.policies.list, scheduler.policies.read],
   unchanged: { list: 'ModifyIndex' },
   async extract(context) {
-    const { client, landing } = context;
     const { policies, index } = await listPolicies(context);
-    const readPolicy = (name: string, options = {}) =>
-      client.call(scheduler.policies.read, { policy_name: name }, options);
     await listThenLand(context, {
       name: 'policies',
       items: policies,
@@ -24,16 +22,11 @@ export const aclPolicies: SourceDefinition = {
       request: ({ key: name }) => ({
         fields: { name },
         derive: deriveGrants,
-        read: (options) => readPolicy(name, options),
+        read: (options) => readPolicy(context, name, options),
       }),
       isRow: true,
     });
-    const isListed = policies.some(({ key }) => key === ANONYMOUS);
-    if (client.target.flavor !== 'hashicorp' || isListed) return;
-    const response = await readPolicy(ANONYMOUS).catch((error: unknown) => takeRefusal(context, error));
-    if (!response) return;
-    await landing.writeJson({ name: ANONYMOUS, ...deriveGrants(response) }, response.text);
-    landing.expectRows(1);
+    if (context.client.target.flavor === 'hashicorp') await landUnlisted(context, policies);
   },
   checkAccess: checkFirst(scheduler.policies.list, scheduler.policies.read, 'policy_name'),
 };
@@ -41,12 +34,38 @@ export const aclPolicies: SourceDefinition = {
 /** In the product every token may read this policy, also one that lists only its own: docs/services/scheduler.md#acl-policies. */
 const ANONYMOUS = 'anonymous';
 
-/** The policy does not exist, or it is not shown, as by an older version: what is loaded of it then stays. */
-async function takeRefusal({ landing, knownParts }: ExtractContext, error: unknown): Promise<undefined> {
-  if (!(error instanceof ServiceError) || error.status === undefined || error.status >= 500) throw error;
-  const isAbsent = error.status === 404 && /policy not found/iu.test(error.serviceMessage);
-  if (!isAbsent && (await knownParts()).has(ANONYMOUS))
-    landing.addUnknown({ column: 'name', value: ANONYMOUS, reason: describeFailure(error) });
+function readPolicy({ client }: ExtractContext, name: string, options?: RequestOptions) {
+  return client.call(scheduler.policies.read, { policy_name: name }, options);
+}
+
+/**
+ * A token may list its own policies alone. So those that are loaded and not listed are asked for: one that is refused stays and is unknown, and
+ * so do the others that are asked after it.
+ */
+async function landUnlisted(context: ExtractContext, policies: readonly ListedObject[]): Promise<void> {
+  const { landing } = context;
+  const known = await context.knownParts();
+  const listed = new Set(policies.map(({ key }) => key));
+  let hidden: ServiceError | undefined;
+  for (const name of new Set([ANONYMOUS, ...known])) {
+    if (name === null || listed.has(name)) continue;
+    const answer = hidden ?? (await readPolicy(context, name).catch(takeRefusal));
+    if (!(answer instanceof ServiceError)) {
+      await landing.writeJson({ name, ...deriveGrants(answer) }, answer.text);
+      landing.expectRows(1);
+    } else if (!isAbsence(answer) && known.has(name)) {
+      const isGone = name !== ANONYMOUS;
+      if (isGone) hidden = answer;
+      landing.addUnknown({ column: 'name', value: name, reason: describeFailure(answer), isGone });
+    }
+  }
+}
+
+/** The policy does not exist, or it is not shown, as by an older version. */
+const takeRefusal = catchFailure(({ status = 500 }) => status < 500);
+
+function isAbsence({ status, serviceMessage }: ServiceError): boolean {
+  return status === 404 && /policy not found/iu.test(serviceMessage);
 }
 
 /** As JSON; null where the rules are not reported or not understood. */

@@ -132,9 +132,10 @@ async function findInNamespace(
 
 /**
  * Whether a catalog shows every service. Its own servers are always in it, as `consul`, but for that of a namespace. It says that a token does not see a part, but does
- * not say so to a request without a token.
+ * not say so to a request without a token, nor in an earlier version, which does not name its backend either.
  */
 function isWhole({ target }: ServiceClient, { headers }: ServiceResponse, known: ReadonlySet<string>): boolean {
   if (!known.has('consul') || headers.get('x-consul-results-filtered-by-acls') === 'true') return false;
-  return target.token !== undefined || headers.get('x-consul-default-acl-policy') === 'allow';
+  if (target.token === undefined) return headers.get('x-consul-default-acl-policy') === 'allow';
+  return headers.has('x-consul-query-backend');
 }

@@ -149,6 +149,7 @@ async function attempt<T>(
   const { transport, timeouts, signal } = bucket;
   const { method, text } = request;
   const { url, headers } = await sign(bucket, request);
+  headers.set('accept-encoding', 'identity'); // not signed, since proxies change it
   const file = request.file === undefined ? undefined : createReadStream(request.file);
   // The headers of a response come when all of a file is sent.
   const headersMs = file ? timeouts.downloadMs : timeouts.headersMs;

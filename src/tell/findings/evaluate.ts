@@ -53,7 +53,7 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
   const failed = await evaluateRules(options);
   const types = await database.rows(files.read('warehouse/found_types'));
   await createCandidates(options, new Set(types.map(({ subject_type }) => String(subject_type))));
-  await database.run(files.read('warehouse/gone_notes'));
+  await database.run(files.read('warehouse/gone_notes'), { as_of: options.asOf.toISOString() });
   await database.transact(UPDATES.map((name) => fill(files, name, ruleParams(options))));
   const [summary] = await database.rows(files.read('warehouse/evaluation_summary'));
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };

@@ -23,11 +23,14 @@ export const readRegisteredVolumes = readPages(
 );
 
 /** The volumes in the storage provider. */
-export const readExternalVolumes = readPages(
-  'scheduler.external-volumes.list',
-  { plugin_id: 'plugin_id' },
-  evidence(['ExternalID'], 'external_id', 'external_volumes.external_id', 'plugin_id'),
-);
+export const readExternalVolumes = {
+  ...readPages(
+    'scheduler.external-volumes.list',
+    { plugin_id: 'plugin_id' },
+    evidence(['ExternalID'], 'external_id', 'external_volumes.external_id', 'plugin_id'),
+  ),
+  mayBeUnlisted: true,
+} as const;
 
 export const readSnapshots = readPages('scheduler.snapshots.list', { plugin_id: 'plugin_id' });
 
