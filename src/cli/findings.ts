@@ -201,7 +201,11 @@ function formatLines(
     return [severity, states, since, target, rule, what, id];
   });
   const labels = ['severity', 'state', 'since', 'target', 'rule', 'what', 'id'];
-  const table = formatTable(labels, cells, { ...style, wholeColumns: ['id'], spareColumns: ['rule'] });
+  const table = formatTable(labels, cells, {
+    ...style,
+    wholeColumns: ['id'],
+    spareColumns: ['rule', 'since', 'target'],
+  });
   return `${table}\n${plural(sum('findings'), 'finding')} in ${plural(lines.length, 'line')}, ${sum('critical')} critical\n`;
 }
 
