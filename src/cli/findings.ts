@@ -10,15 +10,15 @@ import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, type Texts, timestamp } from './define.ts';
+import { type DefineCommand, type Lists, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
 import { formatTable, formatTime, printJsonArray, type TableStyle, writeResult } from './output.ts';
 
 export const define: DefineCommand = (findings) => {
   findings
     .choice('--state <state>', 'only findings in this state', FINDING_STATES)
-    .option('--rule <name>', 'only findings of this rule')
-    .option('--target <name>', 'only findings of this target')
+    .repeatable('--rule <name>', 'only findings of this rule')
+    .repeatable('--target <name>', 'only findings of this target')
     .choice('--severity <severity>', 'only findings of at least this severity', SEVERITIES)
     .choice(
       '--fail-on <severity>',
@@ -39,7 +39,7 @@ export const define: DefineCommand = (findings) => {
     .runs(() => import('./explain.ts'), 'explain');
 };
 
-interface FindingsFlags extends Texts<'rule' | 'target'> {
+interface FindingsFlags extends Lists<'rule' | 'target'> {
   readonly state?: FindingState;
   readonly severity?: Severity;
   readonly failOn?: Severity;
@@ -59,7 +59,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
     const all = config.targets.map(({ name }) => name);
-    const targets = options.target === undefined ? all : assertTargets(config, [options.target]);
+    const targets = options.target.length === 0 ? all : assertTargets(config, options.target);
     const selected = selectRules(readRules(files), options.rule);
     const now = context.clock.now().toISOString();
     const view: FindingsView = { database, files, config, now, targets, ...selected };
@@ -71,7 +71,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
       const lines = await database.rows(selection.render('lines'), selection.params);
       const guide = await loadGuide(files, [], config.thresholds);
       const isRecord = options.state === 'accepted' || options.state === 'resolved';
-      const isGapless = lines.length > 0 || options.rule === undefined || isRecord;
+      const isGapless = lines.length > 0 || options.rule.length === 0 || isRecord;
       const gaps = isGapless ? [] : await findAssessmentGaps(view, 'info');
       const unknown = isEvaluated ? gaps : ['no rule was evaluated'];
       await context.print(formatLines(lines as unknown as readonly FindingLine[], guide, unknown, context));
@@ -83,16 +83,23 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
 }
 
 /** @throws TidemarkError USAGE naming the closest match; DATA for a rule with an invalid header. */
-function selectRules(known: KnownRules, name: string | undefined): KnownRules {
-  if (name === undefined) return known;
-  return { rules: [findRule(known, name) ?? findNamed(known.rules, 'rule', name)], invalid: [] };
+function selectRules(known: KnownRules, names: readonly string[]): KnownRules {
+  if (names.length === 0) return known;
+  return { rules: names.map((name) => findRule(known, name) ?? findNamed(known.rules, 'rule', name)), invalid: [] };
+}
+
+type Selection = Pick<FindingsFlags, 'severity' | 'rule' | 'state'>;
+
+/** No names select all, also those that no file has any more. */
+function toParam(names: readonly string[]): readonly string[] | null {
+  return names.length > 0 ? names : null;
 }
 
 /** What the options select, in one of three forms. */
-function selectFindings({ files, now, targets }: FindingsView, { severity = 'info', rule, state }: FindingsFlags) {
+function selectFindings({ files, now, targets }: FindingsView, { severity = 'info', rule, state }: Selection) {
   const listed = files.read('warehouse/listed_findings');
   return {
-    params: { now, targets, severities: atOrAbove(severity), rule: rule ?? null, state: state ?? null },
+    params: { now, targets, severities: atOrAbove(severity), rules: toParam(rule), state: state ?? null },
     render: (form: 'rows' | 'lines' | 'count') => files.render(`warehouse/finding_${form}`, { listed }),
   };
 }
@@ -110,8 +117,8 @@ async function warnUnassessed({ log }: Context, view: FindingsView, options: Fin
   const { database, files, targets, invalid } = view;
   for (const { rule, error } of invalid) log.warn(`rule ${rule} cannot be assessed: ${error}`);
   const severities = atOrAbove(options.severity ?? 'info');
-  const rule = options.rule ?? null;
-  const rows = await database.rows(files.read('warehouse/list_unassessed'), { targets, severities, rule });
+  const params = { targets, severities, rules: toParam(options.rule) };
+  const rows = await database.rows(files.read('warehouse/list_unassessed'), params);
   for (const { target, reason, since, rules } of rows) {
     const names = (rules as readonly string[]).join(', ');
     log.warn(`${target}: not assessed since ${String(since).slice(0, 10)}: ${names}: ${reason}`);
@@ -129,7 +136,7 @@ async function gate(
   { rule, state }: FindingsFlags,
 ): Promise<void> {
   const states = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
-  const { render, params } = selectFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
+  const { render, params } = selectFindings(view, { severity: failOn, rule });
   const [found] = await view.database.rows(render('count'), { ...params, states });
   const count = Number(found?.findings);
   const gaps = [...(await findAssessmentGaps(view, failOn)), ...view.invalid.map(({ error }) => error)];

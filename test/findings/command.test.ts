@@ -92,6 +92,15 @@ describe('tidemark findings', () => {
     [['--state', 'new'], ['late']],
     [['--target', 'vault'], ['admin']],
     [
+      ['--target', 'vault', '--target', 'acme', '--severity', 'warning'],
+      ['admin', 'late'],
+    ],
+    [
+      ['--rule', 'management-role', '--rule', 'drifted-workspace'],
+      ['admin', 'late'],
+    ],
+    [['--rule', 'drifted-workspace', '--rule', 'failing-checks'], ['late']],
+    [
       ['--severity', 'warning'],
       ['admin', 'late'],
     ],
