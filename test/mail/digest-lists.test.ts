@@ -116,7 +116,7 @@ describe('the lists of a digest', () => {
     await warehouse.pull(SECOND, { workspaces: [...unassessed, ...ids.slice(2).map((id) => drifting(id))] });
     await warehouse.evaluate(SECOND);
     const { text } = await warehouse.digest(SECOND);
-    expect(text).toMatch(/^\[warning\] 6 workspaces drift .*\n.*, 1 reopened, 2 not assessed by the last pull$/mu);
+    expect(text).toMatch(/^\[warning\] 6 workspaces drift .*\n.*, 1 returned, 2 not assessed by the last pull$/mu);
   });
 
   test('have one line for several findings of a subject that no other shares', async () => {

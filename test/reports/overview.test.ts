@@ -155,7 +155,7 @@ describe('the overview', () => {
     const before = await warehouse.data('overview', FIRST, ['unassessed']);
     expect(before.summary).toMatchObject({
       unassessed: 2,
-      headline: expect.stringMatching(/^No critical finding or warning is known; 0 notes; .*; 2 rules not assessed$/u),
+      headline: expect.stringMatching(/^No critical finding or warning is known; 0 info; .*; 2 rules not assessed$/u),
     });
     expect(before.unassessed).toMatchObject([
       { rules: 'anonymous-write' },
