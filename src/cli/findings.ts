@@ -3,6 +3,8 @@ import { findNamed } from '../config/suggest.ts';
 import { FINDING_STATES, type FindingState, SEVERITIES, type Severity } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { groupBy } from '../core/group-by.ts';
+import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
@@ -71,12 +73,11 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
       const lines = await database.rows(selection.render('lines'), selection.params);
       const guide = await loadGuide(files, [], config.thresholds);
       const isRecord = options.state === 'accepted' || options.state === 'resolved';
-      const isGapless = lines.length > 0 || options.rule.length === 0 || isRecord;
-      const gaps = isGapless ? [] : await findAssessmentGaps(view, 'info');
+      const gaps = lines.length > 0 || isRecord ? [] : await findAssessmentGaps(view, options.severity ?? 'info');
       const unknown = isEvaluated ? gaps : ['no rule was evaluated'];
       await context.print(formatLines(lines as unknown as readonly FindingLine[], guide, unknown, context));
     }
-    warnNotEvaluated(context, times);
+    warnNotEvaluated(context, times, config.thresholds.staleHours);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
   });
@@ -104,12 +105,17 @@ function selectFindings({ files, now, targets }: FindingsView, { severity = 'inf
   };
 }
 
-/** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. */
-function warnNotEvaluated({ log }: Context, targets: readonly Row[]): void {
+/** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. Then which were not assessed for long. */
+function warnNotEvaluated({ log, clock }: Context, targets: readonly Row[], staleHours: number): void {
   for (const { target, pulled_at, evaluated_at } of targets.filter(({ waits }) => waits)) {
     const since = evaluated_at === null ? 'no rule was ever evaluated' : 'no rule was evaluated since';
     log.warn(`${target}: pulled at ${formatTime(pulled_at)}, and ${since}: \`tidemark run JOB\` evaluates the rules`);
   }
+  const since = clock.now().getTime() - staleHours * 3_600_000;
+  const isOld = ({ waits, evaluated_at }: Row) =>
+    !waits && evaluated_at !== null && Date.parse(String(evaluated_at)) < since;
+  for (const [at, old] of groupBy(targets.filter(isOld), ({ evaluated_at }) => formatTime(evaluated_at)))
+    log.warn(`nothing assessed since ${at}: ${old.map(({ target }) => target).join(', ')}`);
 }
 
 /** Says which rules of the selection cannot be assessed: their findings are kept, and others may be missing. */
@@ -192,6 +198,9 @@ type FindingLine = Readonly<
     Record<'severity', Severity> & { readonly group_key: string | null; readonly names: readonly string[] }
 >;
 
+/** Characters of the reasons: hundreds of targets can have one each. */
+const MAX_UNKNOWN = 2000;
+
 /** A line for each cause, followed by the totals. @param unknown why findings may be missing, where there are none */
 function formatLines(
   lines: readonly FindingLine[],
@@ -199,7 +208,8 @@ function formatLines(
   unknown: readonly string[],
   style: TableStyle,
 ): string {
-  if (lines.length === 0) return unknown.length > 0 ? `unknown: ${unknown.join('; ')}\n` : 'no findings\n';
+  if (lines.length === 0)
+    return unknown.length > 0 ? `unknown: ${shortenText(unknown.join('; '), MAX_UNKNOWN)}\n` : 'no findings\n';
   const sum = (column: 'findings' | 'critical') => lines.reduce((total, line) => total + line[column], 0);
   const cells = lines.map((line) => {
     const { severity, states, since, target, rule, title, finding_id, findings } = line;

@@ -128,6 +128,15 @@ describe('tidemark findings', () => {
     expect((await findings(directory, ['--state', 'accepted'])).stdout).toBe('no findings\n');
   });
 
+  test('that there are none is unknown, and what there are is old, where nothing was assessed for long', async () => {
+    const now = '2026-11-20T14:15:01Z';
+    const { stdout } = await findings(directory, ['--target', 'acme', '--severity', 'critical'], { now });
+    expect(stdout).toMatch(/^unknown: .*acme: nothing assessed since 2026-11-19 02:15 UTC/u);
+    const { stderr } = await findings(directory, [], { now });
+    expect(stderr).toContain('warning: nothing assessed since 2026-11-19T02:15:00Z: acme, vault\n');
+    expect((await findings(directory, [])).stderr).toBe('');
+  });
+
   test.each([
     ['critical', [], 5, '1 finding critical, new or open'],
     ['warning', [], 5, '2 findings warning or worse'],

@@ -100,7 +100,7 @@ describe('the overview', () => {
     await pullSilent(FIRST, 0);
     await pullSilent(SECOND, 3);
     expect((await warehouse.data('overview', SECOND, ['areas'])).areas).toContainEqual(
-      expect.objectContaining({ measure: 'silent agents', number: 1, before: 0 }),
+      expect.objectContaining({ measure: 'agents silent at their pull', number: 1, before: 0 }),
     );
   });
 
