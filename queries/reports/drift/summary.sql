@@ -80,10 +80,10 @@ select
         nullif(
           concat_ws(
             ', ',
-            nullif(newly_drifted || ' new', '0 new'),
-            nullif(returned || ' returned', '0 returned'),
-            nullif(resolved || ' resolved', '0 resolved'),
-            nullif(deleted || ' deleted', '0 deleted')
+            format('{:,} new', nullif(newly_drifted, 0)),
+            format('{:,} returned', nullif(returned, 0)),
+            format('{:,} resolved', nullif(resolved, 0)),
+            format('{:,} deleted', nullif(deleted, 0))
           ),
           ''
         ),

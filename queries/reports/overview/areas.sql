@@ -69,11 +69,11 @@ select
   nullif(
     concat_ws(
       ', ',
-      nullif(newly || ' new', '0 new'),
-      nullif(returned || ' returned', '0 returned'),
-      nullif(resolved || ' resolved', '0 resolved'),
-      nullif(deleted || ' deleted', '0 deleted'),
-      if(not has_changes and number <> before, format('{}{}', if(number > before, '+', '−'), abs(number - before)), null)
+      format('{:,} new', nullif(newly, 0)),
+      format('{:,} returned', nullif(returned, 0)),
+      format('{:,} resolved', nullif(resolved, 0)),
+      format('{:,} deleted', nullif(deleted, 0)),
+      if(not has_changes and number <> before, format('{}{:,}', if(number > before, '+', '−'), abs(number - before)), null)
     ),
     ''
   ) as changes,
