@@ -7,7 +7,7 @@ import { groupBy } from '../core/group-by.ts';
 import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { findResumable } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
-import { findUnanswered } from '../extract/sources/index.ts';
+import { findUnanswered, findUnwanted } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
@@ -205,7 +205,10 @@ function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkErro
  */
 async function recordLeftOut({ config, runId, asOf, warehouse, writes }: RunContext): Promise<void> {
   const { database, files } = warehouse;
-  const selections = config.targets.map(({ name: target, sources, without }) => ({ target, sources, without }));
+  const selections = config.targets.map((target) => {
+    const { name, sources, without } = target;
+    return { target: name, sources, without: [...without, ...findUnwanted(target)] };
+  });
   const unanswered = JSON.stringify(findUnanswered(config.targets));
   const targets = [...config.targets.map(({ name }) => name), ...(config.elsewhere ?? [])];
   const run = { run_id: runId, as_of: asOf.toISOString() };

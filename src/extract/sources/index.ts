@@ -53,6 +53,11 @@ export function findLeftOut(targets: readonly Target[]): LeftOut {
   return new Set(absent.map(({ name }) => name));
 }
 
+/** The built-in sources that a target does not have, because of its kind or of the configuration. */
+export function findUnwanted(target: Target): readonly string[] {
+  return sources.filter((source) => !isWanted(target, source)).map(({ name }) => name);
+}
+
 /** The sources that the configuration wants and that the service of their target cannot answer: what they tell is unknown. */
 export function findUnanswered(targets: readonly Target[]) {
   return targets.flatMap((target) => {
