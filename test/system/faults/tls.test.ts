@@ -157,7 +157,9 @@ describe('TLS', () => {
 
   test('https of a service that has none names the port and http:', async () => {
     const { run } = await pull({ url: sandbox.urls.autoscaler.replace('http:', 'https:') });
-    expect(run.stderr).toMatch(/ERR_SSL_WRONG_VERSION_NUMBER: https:[^ ]+: check the port in `url` .* write http: where/u);
+    expect(run.stderr).toMatch(
+      /ERR_SSL_WRONG_VERSION_NUMBER: https:[^ ]+: check the port in `url` .* write http: where/u,
+    );
   });
 
   test('is verified whatever NODE_TLS_REJECT_UNAUTHORIZED is', async () => {
