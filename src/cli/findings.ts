@@ -154,7 +154,10 @@ async function gate(
 }
 
 /** Why findings of this severity may be missing: incomplete sources, rules without an assessment, targets never pulled. */
-async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise<readonly string[]> {
+export async function findAssessmentGaps(
+  view: Omit<FindingsView, 'invalid'>,
+  failOn: Severity,
+): Promise<readonly string[]> {
   const { database, files, config, now, rules } = view;
   const relevant = rules.filter(({ worst }) => atOrAbove(failOn).includes(worst));
   const requiredSources = new Set(relevant.flatMap((rule) => [...rule.sources, ...rule.elsewhere]));
