@@ -1,7 +1,7 @@
 -- grain: as the view `attributed_changes`: the net difference of two times
 -- {{changes}}: the union of table_changes.sql for every table
 -- {{actedBy}}: the last action that made the change `c`
--- parameters: $target, $project, $subject: null for all; $from, $to
+-- parameters: $targets (a list), $project, $subject: null for all; $from, $to
 -- A project has its workspaces and what names them; a subject is what has its name, or its ID in the key.
 with
   difference as (
@@ -18,7 +18,7 @@ with
 select c.*, {{actedBy}} as action
 from difference as c
 where
-  ($target::varchar is null or c.target = $target)
+  coalesce(list_contains($targets::varchar[], c.target), true)
   and ($subject::varchar is null or c.name = $subject or c.key = $subject or list_contains(string_split(c.key, '/'), $subject))
   and (
     $project::varchar is null

@@ -1,5 +1,5 @@
 -- grain: one row per target and problem of sources whose difference is not known, or not of just these times
--- parameters: $from, $to; $target: null for all; $sources: those of interest
+-- parameters: $from, $to; $targets: a list, null for all; $sources: those of interest
 with
   compared as (
     select
@@ -44,6 +44,6 @@ with
   )
 select target, string_agg(source, ', ' order by source) as sources, concat_ws(': ', problem, error) as problem
 from told
-where problem is not null and ($target::varchar is null or target = $target) and list_contains($sources::varchar[], source)
+where problem is not null and coalesce(list_contains($targets::varchar[], target), true) and list_contains($sources::varchar[], source)
 group by target, problem, error
 order by target, sources;

@@ -106,8 +106,8 @@ select
     if(section = 'critical' and new_findings > 0 and not is_new_critical, format(', {:,} new', new_findings), ''),
     case
       when reopened = 0 then ''
-      when size > 1 then format(', {:,} reopened', reopened)
-      else ', reopened ' || if(times_reopened = 1, 'once', format('{:,} times', times_reopened))
+      when size > 1 then format(', {:,} returned', reopened)
+      else ', returned ' || if(times_reopened = 1, 'once', format('{:,} times', times_reopened))
     end,
     case
       when unassessed = 0 then ''

@@ -35,11 +35,11 @@ with
   )
 select
   "table" as name,
-  string_agg(concat(subjects, ' ', change), ', ' order by list_position(['new', 'gone', 'back', 'renamed', 'moved', 'changed'], change)) as changes,
+  string_agg(format('{:,} {}', subjects, change), ', ' order by list_position(['new', 'gone', 'back', 'renamed', 'moved', 'changed'], change)) as changes,
   concat_ws(
     ', ',
-    if(sum(by_plans) > 0, sum(by_plans) || ' by plans', null),
-    if(sum(subjects) > sum(by_plans), sum(subjects) - sum(by_plans) || ' by others', null)
+    if(sum(by_plans) > 0, format('{:,} by plans', sum(by_plans)), null),
+    if(sum(subjects) > sum(by_plans), format('{:,} by others', sum(subjects) - sum(by_plans)), null)
   ) as actors,
 from kinds
 group by "table"

@@ -40,12 +40,12 @@ with
       if(grown > 0, '+', '−') || printf('%.15g', abs(grown)) as difference,
       concat_ws(
         ', ',
-        nullif(added, 0) || ' new',
-        nullif(returned, 0) || ' returned',
-        nullif(resolved, 0) || ' resolved',
-        nullif(deleted, 0) || ' deleted',
-        nullif(first_assessed, 0) || ' assessed for the first time',
-        nullif(unwatched, 0) || ' no longer watched'
+        format('{:,} new', nullif(added, 0)),
+        format('{:,} returned', nullif(returned, 0)),
+        format('{:,} resolved', nullif(resolved, 0)),
+        format('{:,} deleted', nullif(deleted, 0)),
+        format('{:,} assessed for the first time', nullif(first_assessed, 0)),
+        format('{:,} no longer watched', nullif(unwatched, 0))
       ) as named,
       concat_ws(
         ' ',

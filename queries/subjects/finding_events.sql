@@ -12,7 +12,7 @@ select
       when 'found' then 'New finding'
       when 'gone' then 'Finding resolved'
       when 'deleted' then 'Finding ended with its subject, which was deleted'
-      when 'reopened' then 'Finding reopened'
+      when 'reopened' then 'Finding returned'
       when 'severity changed' then 'Severity of a finding changed'
       when 'accepted' then 'Finding accepted'
       when 'acceptance ended' then 'Acceptance of a finding ended'

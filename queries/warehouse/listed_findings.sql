@@ -1,5 +1,5 @@
 -- grain: one row per finding; `place`: worst first, by the severity of its group, the group's spread, its age; rows of a group are adjacent
--- parameters: $now (the time at which an acceptance is checked), $state, $rule (null: every state but resolved, every rule),
+-- parameters: $now (the time at which an acceptance is checked), $state, $rules (null: every state but resolved, every rule),
 -- $severities and $targets: those to show
 with
   ranks as (select * from (values ('info', 1), ('warning', 2), ('critical', 3)) as levels (severity, rank)),
@@ -16,7 +16,7 @@ with
     where
       list_contains($targets::varchar[], target)
       and list_contains($severities::varchar[], severity)
-      and coalesce(rule = $rule, true)
+      and coalesce(list_contains($rules::varchar[], rule), true)
       and coalesce(state = $state, state <> 'resolved')
   ),
   grouped as (

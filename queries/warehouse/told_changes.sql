@@ -5,10 +5,10 @@ create or replace {{scope}}macro told_changes(added, returned, resolved, deleted
     nullif(
       concat_ws(
         ', ',
-        nullif(added || ' new', '0 new'),
-        nullif(returned || ' returned', '0 returned'),
-        nullif(resolved || ' resolved', '0 resolved'),
-        nullif(deleted || ' deleted', '0 deleted')
+        format('{:,} new', nullif(added, 0)),
+        format('{:,} returned', nullif(returned, 0)),
+        format('{:,} resolved', nullif(resolved, 0)),
+        format('{:,} deleted', nullif(deleted, 0))
       ),
       ''
     ),

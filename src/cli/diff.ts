@@ -8,7 +8,7 @@ import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, MOMENT, type Switches, type Texts } from './define.ts';
+import { type DefineCommand, type Lists, MOMENT, type Switches, type Texts } from './define.ts';
 import { type Counts, type Difference, formatMarkdown, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
 import { printJsonArray } from './output.ts';
@@ -17,8 +17,8 @@ export const define: DefineCommand = (command) =>
   command
     .argument('[from]', `${MOMENT}; by default the complete pull before TO`)
     .argument('[to]', 'as FROM; by default the last complete pull')
-    .option('--table <name>', 'only this table')
-    .option('--target <name>', 'only this target')
+    .repeatable('--table <name>', 'only this table')
+    .repeatable('--target <name>', 'only this target')
     .option('--project <text>', 'only the workspaces of this project, by name or ID')
     .option('--subject <name>', 'only what has this name or ID')
     .option('--stat', 'print numbers only')
@@ -28,7 +28,7 @@ export const define: DefineCommand = (command) =>
     .allowUnknownOption()
     .runs(() => import('./diff.ts'), 'diff');
 
-interface DiffFlags extends Texts<'table' | 'target' | 'project' | 'subject'>, Switches<'stat' | 'exitCode'> {
+interface DiffFlags extends Lists<'table' | 'target'>, Texts<'project' | 'subject'>, Switches<'stat' | 'exitCode'> {
   readonly format?: DiffFormat;
 }
 
@@ -42,11 +42,11 @@ export async function diff(
   const unknown = [from, to].find((word) => word?.startsWith('--')); // commander takes it for a moment, as it does `-7d`
   if (unknown !== undefined) throw new TidemarkError('USAGE', `unknown option ${unknown}`);
   const config = readLocalConfig(context);
-  if (flags.target !== undefined) assertTargets(config, [flags.target]);
+  assertTargets(config, flags.target);
   const compare = async (published: OpenWarehouse) => {
     const told = selectTold([...loadTables(published.files).values()]);
-    const selected =
-      flags.table === undefined ? told : [findNamed(told, 'table', flags.table, 'see `tidemark tables`')];
+    const named = flags.table.map((name) => findNamed(told, 'table', name, 'see `tidemark tables`'));
+    const selected = named.length === 0 ? told : [...new Set(named)];
     const tables = await selectPresent(published, selected);
     const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
     const times = await resolveTimes(published, { from, to }, moment);
@@ -88,13 +88,14 @@ async function readDifference(
   flags: DiffFlags,
 ): Promise<Difference> {
   const { database, files } = published;
-  const { target = null, project = null, subject = null } = flags;
+  const { project = null, subject = null } = flags;
+  const targets = flags.target.length > 0 ? flags.target : null;
   const times = { from: from.toISOString(), to: to.toISOString() };
   const changed = await selectChanged(published, tables, times);
-  const counts = await keepDifference(published, changed, { ...times, target, project, subject });
+  const counts = await keepDifference(published, changed, { ...times, targets, project, subject });
   if (counts.length === 0) await assertKnown(published, tables, times, flags);
   const sources = [...new Set(tables.map(({ source }) => String(source)))];
-  const gaps = await database.rows(files.read('diff/gaps'), { ...times, target, sources });
+  const gaps = await database.rows(files.read('diff/gaps'), { ...times, targets, sources });
   const rows = counts.length === 0 ? [] : readSections(published);
   return { from, to, tables, counts, rows, gaps } as unknown as Difference;
 }

@@ -3,6 +3,8 @@ import { findNamed } from '../config/suggest.ts';
 import { FINDING_STATES, type FindingState, SEVERITIES, type Severity } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { groupBy } from '../core/group-by.ts';
+import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
@@ -10,15 +12,15 @@ import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, type Texts, timestamp } from './define.ts';
+import { type DefineCommand, type Lists, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
 import { formatTable, formatTime, printJsonArray, type TableStyle, writeResult } from './output.ts';
 
 export const define: DefineCommand = (findings) => {
   findings
     .choice('--state <state>', 'only findings in this state', FINDING_STATES)
-    .option('--rule <name>', 'only findings of this rule')
-    .option('--target <name>', 'only findings of this target')
+    .repeatable('--rule <name>', 'only findings of this rule')
+    .repeatable('--target <name>', 'only findings of this target')
     .choice('--severity <severity>', 'only findings of at least this severity', SEVERITIES)
     .choice(
       '--fail-on <severity>',
@@ -39,7 +41,7 @@ export const define: DefineCommand = (findings) => {
     .runs(() => import('./explain.ts'), 'explain');
 };
 
-interface FindingsFlags extends Texts<'rule' | 'target'> {
+interface FindingsFlags extends Lists<'rule' | 'target'> {
   readonly state?: FindingState;
   readonly severity?: Severity;
   readonly failOn?: Severity;
@@ -59,7 +61,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
     const all = config.targets.map(({ name }) => name);
-    const targets = options.target === undefined ? all : assertTargets(config, [options.target]);
+    const targets = options.target.length === 0 ? all : assertTargets(config, options.target);
     const selected = selectRules(readRules(files), options.rule);
     const now = context.clock.now().toISOString();
     const view: FindingsView = { database, files, config, now, targets, ...selected };
@@ -71,38 +73,49 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
       const lines = await database.rows(selection.render('lines'), selection.params);
       const guide = await loadGuide(files, [], config.thresholds);
       const isRecord = options.state === 'accepted' || options.state === 'resolved';
-      const isGapless = lines.length > 0 || options.rule === undefined || isRecord;
-      const gaps = isGapless ? [] : await findAssessmentGaps(view, 'info');
+      const gaps = lines.length > 0 || isRecord ? [] : await findAssessmentGaps(view, options.severity ?? 'info');
       const unknown = isEvaluated ? gaps : ['no rule was evaluated'];
       await context.print(formatLines(lines as unknown as readonly FindingLine[], guide, unknown, context));
     }
-    warnNotEvaluated(context, times);
+    warnNotEvaluated(context, times, config.thresholds.staleHours);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
   });
 }
 
 /** @throws TidemarkError USAGE naming the closest match; DATA for a rule with an invalid header. */
-function selectRules(known: KnownRules, name: string | undefined): KnownRules {
-  if (name === undefined) return known;
-  return { rules: [findRule(known, name) ?? findNamed(known.rules, 'rule', name)], invalid: [] };
+function selectRules(known: KnownRules, names: readonly string[]): KnownRules {
+  if (names.length === 0) return known;
+  return { rules: names.map((name) => findRule(known, name) ?? findNamed(known.rules, 'rule', name)), invalid: [] };
+}
+
+type Selection = Pick<FindingsFlags, 'severity' | 'rule' | 'state'>;
+
+/** No names select all, also those that no file has any more. */
+function toParam(names: readonly string[]): readonly string[] | null {
+  return names.length > 0 ? names : null;
 }
 
 /** What the options select, in one of three forms. */
-function selectFindings({ files, now, targets }: FindingsView, { severity = 'info', rule, state }: FindingsFlags) {
+function selectFindings({ files, now, targets }: FindingsView, { severity = 'info', rule, state }: Selection) {
   const listed = files.read('warehouse/listed_findings');
   return {
-    params: { now, targets, severities: atOrAbove(severity), rule: rule ?? null, state: state ?? null },
+    params: { now, targets, severities: atOrAbove(severity), rules: toParam(rule), state: state ?? null },
     render: (form: 'rows' | 'lines' | 'count') => files.render(`warehouse/finding_${form}`, { listed }),
   };
 }
 
-/** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. */
-function warnNotEvaluated({ log }: Context, targets: readonly Row[]): void {
+/** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. Then which were not assessed for long. */
+function warnNotEvaluated({ log, clock }: Context, targets: readonly Row[], staleHours: number): void {
   for (const { target, pulled_at, evaluated_at } of targets.filter(({ waits }) => waits)) {
     const since = evaluated_at === null ? 'no rule was ever evaluated' : 'no rule was evaluated since';
     log.warn(`${target}: pulled at ${formatTime(pulled_at)}, and ${since}: \`tidemark run JOB\` evaluates the rules`);
   }
+  const since = clock.now().getTime() - staleHours * 3_600_000;
+  const isOld = ({ waits, evaluated_at }: Row) =>
+    !waits && evaluated_at !== null && Date.parse(String(evaluated_at)) < since;
+  for (const [at, old] of groupBy(targets.filter(isOld), ({ evaluated_at }) => formatTime(evaluated_at)))
+    log.warn(`nothing assessed since ${at}: ${old.map(({ target }) => target).join(', ')}`);
 }
 
 /** Says which rules of the selection cannot be assessed: their findings are kept, and others may be missing. */
@@ -110,8 +123,8 @@ async function warnUnassessed({ log }: Context, view: FindingsView, options: Fin
   const { database, files, targets, invalid } = view;
   for (const { rule, error } of invalid) log.warn(`rule ${rule} cannot be assessed: ${error}`);
   const severities = atOrAbove(options.severity ?? 'info');
-  const rule = options.rule ?? null;
-  const rows = await database.rows(files.read('warehouse/list_unassessed'), { targets, severities, rule });
+  const params = { targets, severities, rules: toParam(options.rule) };
+  const rows = await database.rows(files.read('warehouse/list_unassessed'), params);
   for (const { target, reason, since, rules } of rows) {
     const names = (rules as readonly string[]).join(', ');
     log.warn(`${target}: not assessed since ${String(since).slice(0, 10)}: ${names}: ${reason}`);
@@ -129,7 +142,7 @@ async function gate(
   { rule, state }: FindingsFlags,
 ): Promise<void> {
   const states = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
-  const { render, params } = selectFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
+  const { render, params } = selectFindings(view, { severity: failOn, rule });
   const [found] = await view.database.rows(render('count'), { ...params, states });
   const count = Number(found?.findings);
   const gaps = [...(await findAssessmentGaps(view, failOn)), ...view.invalid.map(({ error }) => error)];
@@ -141,7 +154,10 @@ async function gate(
 }
 
 /** Why findings of this severity may be missing: incomplete sources, rules without an assessment, targets never pulled. */
-async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise<readonly string[]> {
+export async function findAssessmentGaps(
+  view: Omit<FindingsView, 'invalid'>,
+  failOn: Severity,
+): Promise<readonly string[]> {
   const { database, files, config, now, rules } = view;
   const relevant = rules.filter(({ worst }) => atOrAbove(failOn).includes(worst));
   const requiredSources = new Set(relevant.flatMap((rule) => [...rule.sources, ...rule.elsewhere]));
@@ -185,6 +201,9 @@ type FindingLine = Readonly<
     Record<'severity', Severity> & { readonly group_key: string | null; readonly names: readonly string[] }
 >;
 
+/** Characters of the reasons: hundreds of targets can have one each. */
+const MAX_UNKNOWN = 2000;
+
 /** A line for each cause, followed by the totals. @param unknown why findings may be missing, where there are none */
 function formatLines(
   lines: readonly FindingLine[],
@@ -192,7 +211,8 @@ function formatLines(
   unknown: readonly string[],
   style: TableStyle,
 ): string {
-  if (lines.length === 0) return unknown.length > 0 ? `unknown: ${unknown.join('; ')}\n` : 'no findings\n';
+  if (lines.length === 0)
+    return unknown.length > 0 ? `unknown: ${shortenText(unknown.join('; '), MAX_UNKNOWN)}\n` : 'no findings\n';
   const sum = (column: 'findings' | 'critical') => lines.reduce((total, line) => total + line[column], 0);
   const cells = lines.map((line) => {
     const { severity, states, since, target, rule, title, finding_id, findings } = line;
@@ -201,7 +221,11 @@ function formatLines(
     return [severity, states, since, target, rule, what, id];
   });
   const labels = ['severity', 'state', 'since', 'target', 'rule', 'what', 'id'];
-  const table = formatTable(labels, cells, { ...style, wholeColumns: ['id'], spareColumns: ['rule'] });
+  const table = formatTable(labels, cells, {
+    ...style,
+    wholeColumns: ['id'],
+    spareColumns: ['rule', 'since', 'target'],
+  });
   return `${table}\n${plural(sum('findings'), 'finding')} in ${plural(lines.length, 'line')}, ${sum('critical')} critical\n`;
 }
 

@@ -3,7 +3,7 @@ import type { Context } from '../core/context.ts';
 import { printJson } from '../core/json.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import { lineWidth, measureColumns, tableLines } from '../core/text-table.ts';
+import { fitWidths, lineWidth, measureColumns, tableLines } from '../core/text-table.ts';
 import type { RunResult } from '../run/run.ts';
 import type { Delivery } from '../tell/mail/send.ts';
 
@@ -23,9 +23,24 @@ export type TableStyle = Pick<Context, 'colors' | 'screen'>;
 interface TableOptions extends TableStyle {
   /** Columns that a person copies: they are never cut. */
   readonly wholeColumns?: readonly string[];
-  /** Columns that a screen does without where a line would not fit. */
+  /** Columns that a narrow screen does without, in this order, before another one is broken. */
   readonly spareColumns?: readonly string[];
 }
+
+/** Columns whose cells are sentences. */
+const SENTENCES = new Set([
+  'action',
+  'description',
+  'detail',
+  'meaning',
+  'problem',
+  'reason',
+  'state',
+  'status',
+  'what',
+]);
+/** A column that is broken before it has this many cells costs more lines than a spare column is worth. */
+const MIN_ROOM = 32;
 
 /** Aligned columns under labels in capitals, as `gh` prints them, as wide as the screen; ends with a line break. */
 export function formatTable(
@@ -37,14 +52,23 @@ export function formatTable(
   const all = labels.map((label) => ({
     label: label.toUpperCase(),
     isWhole: wholeColumns.includes(label),
+    isWrapped: SENTENCES.has(label),
     ...(STATUS_COLUMNS.has(label) && { paint: (cell: string) => colorStatus(colors, cell) }),
   }));
   const cells = rows.map((row) => row.map(formatCell));
-  const isWide = lineWidth(measureColumns(all, cells)) > room;
-  const isShown = labels.map((label) => !isWide || !spareColumns.includes(label));
+  const widths = measureColumns(all, cells);
+  let isShown = labels.map(() => true);
   const shown = <T>(list: readonly T[]) => list.filter((_, index) => isShown[index]);
+  const isBroken = () => {
+    const natural = shown(widths);
+    const kept = shown(all).map(({ isWhole }) => isWhole);
+    return fitWidths(natural, room, kept).some((width, index) => width < Math.min(MIN_ROOM, natural[index] ?? 0));
+  };
+  for (const spare of spareColumns)
+    if (isBroken()) isShown = labels.map((label, index) => isShown[index] === true && label !== spare);
   const [header = '', ...lines] = tableLines(shown(all), cells.map(shown), room);
-  return [colors.dim(header), ...lines, ...(isWide ? [colors.dim('--wide shows all')] : []), ''].join('\n');
+  const isLess = isShown.includes(false) || (lineWidth(widths) > room && lines.some((line) => line.includes('…')));
+  return [colors.dim(header), ...lines, ...(isLess ? [colors.dim('--wide shows all')] : []), ''].join('\n');
 }
 
 /** A time as every command prints it: ISO 8601, UTC, to the second. JSON has it whole. */

@@ -51,5 +51,9 @@ function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
     return [formatTime(started_at), status, operation, target, parameters.join(' '), approved_by, plan_id, reason];
   });
   const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
-  return formatTable(labels, lines, { ...style, wholeColumns: ['plan'] });
+  return formatTable(labels, lines, {
+    ...style,
+    wholeColumns: ['plan'],
+    spareColumns: ['approved by', 'parameters', 'operation'],
+  });
 }

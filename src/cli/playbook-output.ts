@@ -25,7 +25,11 @@ export function formatPlaybooks(playbooks: readonly Playbook[], style: TableStyl
     return [playbook, rule, operations.join(', '), reversible ? 'yes' : 'no', about];
   });
   const labels = ['playbook', 'rule', 'operations', 'reversible', 'description'];
-  const table = formatTable(labels, rows, { ...style, wholeColumns: ['playbook'] });
+  const table = formatTable(labels, rows, {
+    ...style,
+    wholeColumns: ['playbook'],
+    spareColumns: ['operations', 'rule'],
+  });
   return `${table}\nTo write a playbook, see docs/playbooks.md.\n`;
 }
 
@@ -57,7 +61,9 @@ export function formatPlan(
   const irreversibleCount = plan.actions.filter(({ irreversible }) => irreversible).length;
   const note = irreversibleCount === 0 ? '' : `, ${irreversibleCount} of them irreversible`;
   return [
-    rows.length === 0 ? 'no actions\n' : formatTable(labels, rows, { ...style, wholeColumns: ['id'] }),
+    rows.length === 0
+      ? 'no actions\n'
+      : formatTable(labels, rows, { ...style, wholeColumns: ['id'], spareColumns: ['since', 'target'] }),
     ...(details === '' ? [] : [details]),
     ...formatSkipped(plan, style),
     ...[

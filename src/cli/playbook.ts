@@ -28,8 +28,11 @@ import { EXIT, errorMessage, TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
+import { readRules } from '../tell/findings/rules.ts';
+import { withPublished } from '../warehouse/session.ts';
 import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { days, percentage, positiveNumber } from './define.ts';
+import { findAssessmentGaps } from './findings.ts';
 import { assertTargets, readConfig, readPlaybooks } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 import { formatActions, formatApplyResult, formatFinished, formatPlan, formatPlaybooks } from './playbook-output.ts';
@@ -114,13 +117,14 @@ export async function list(context: Context): Promise<void> {
 export async function plan(context: Context, name: string, options: PlanFlags): Promise<void> {
   await withOutput(context, options.output, async () => {
     const { config, playbooks } = await readPlaybooks(context);
+    const playbook = findNamed(playbooks, 'playbook', name);
     const targets = assertTargets(config, options.target);
     const { maxActions, maxPercent, finding: findings, subject: subjects, limit } = options;
     const isChosen = findings.length + subjects.length > 0 || limit !== undefined;
     const { plan: created, exceeded } = await createPlan({
       config,
       context,
-      playbook: findNamed(playbooks, 'playbook', name),
+      playbook,
       limits: maxPercent === undefined ? { ...DEFAULT_LIMITS, maxActions } : { maxActions, maxPercent, minRows: 0 },
       ...(targets.length > 0 && { targets }),
       ...(isChosen && { choice: { findings: [...findings], subjects: [...subjects], limit: limit ?? null } }),
@@ -131,7 +135,19 @@ export async function plan(context: Context, name: string, options: PlanFlags): 
       });
     }
     await writeNewPlan(config, context, created, options.output);
+    await warnUnknown(context, config, playbook.rule, targets);
   });
+}
+
+/** Says why the rule may find more than the plan has: a plan without actions would look as if there were nothing to do. */
+async function warnUnknown(context: Context, config: Config, rule: string, given: readonly string[]): Promise<void> {
+  const targets = given.length > 0 ? given : config.targets.map(({ name }) => name);
+  const now = context.clock.now().toISOString();
+  const gaps = await withPublished(config, async ({ database, files }) => {
+    const rules = readRules(files).rules.filter(({ name }) => name === rule);
+    return findAssessmentGaps({ database, files, config, now, targets, rules }, 'info');
+  });
+  if (gaps.length > 0) context.log.warn(`${rule} may find more: ${gaps.join('; ')}`);
 }
 
 /** Makes sure that `output` holds no earlier plan where `create` fails, and that no approved plan is overwritten. */

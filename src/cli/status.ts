@@ -56,7 +56,7 @@ function formatStatus(context: Context, { runs, sources, failures, lifecycle, ne
     formatTable(
       labels,
       rows.map((row) => labels.map((label) => (typeof row[label] === 'string' ? formatTime(row[label]) : row[label]))),
-      { ...context, wholeColumns: ['run_id'] },
+      { ...context, wholeColumns: ['run_id'], spareColumns: ['started_at'] },
     );
   return [
     table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),

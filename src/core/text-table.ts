@@ -6,6 +6,8 @@ interface TextColumn {
   readonly align?: 'left' | 'right';
   /** Never cut: what a person copies. */
   readonly isWhole?: boolean;
+  /** A sentence: it goes on below its beginning, where another cell is cut. */
+  readonly isWrapped?: boolean;
   /** Colours a cell. */
   readonly paint?: (cell: string) => string;
 }
@@ -18,7 +20,7 @@ export const MAX_PADDED = 500;
 /**
  * Aligned columns without rules: a line of the labels, then one for each row. Cells are single lines; control sequences for colour do
  * not count towards the width.
- * @param room cells of a line; wider columns are cut with `…`. @default as wide as needed
+ * @param room cells of a line; wider columns are wrapped, or cut with `…`. @default as wide as needed
  */
 export function tableLines(
   columns: readonly TextColumn[],
@@ -27,7 +29,7 @@ export function tableLines(
 ): readonly string[] {
   const kept = columns.map(({ isWhole = false }) => isWhole);
   const widths = fitWidths(measureColumns(columns, rows), room, kept);
-  return [columns.map(({ label }) => label), ...rows].map((cells) => formatLine(columns, widths, cells));
+  return [columns.map(({ label }) => label), ...rows].flatMap((cells) => formatRow(columns, widths, cells));
 }
 
 /** The widest cell of each column, labels included. */
@@ -56,10 +58,20 @@ export function lineWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, SEPARATOR.length * (widths.length - 1));
 }
 
-function formatLine(columns: readonly TextColumn[], widths: readonly number[], row: readonly string[]): string {
+/** The lines of a row: as many as its longest sentence has. */
+function formatRow(columns: readonly TextColumn[], widths: readonly number[], row: readonly string[]): string[] {
+  const cells = columns.map(({ isWrapped }, index) => {
+    const [cell = '', width = 0] = [row[index], widths[index]];
+    return isWrapped ? wrap(cell, width) : [truncate(cell, width)];
+  });
+  const height = Math.max(...cells.map((lines) => lines.length));
+  const pick = (line: number) => cells.map((lines) => lines[line] ?? '');
+  return Array.from({ length: height }, (_, line) => formatLine(columns, widths, pick(line)));
+}
+
+function formatLine(columns: readonly TextColumn[], widths: readonly number[], line: readonly string[]): string {
   const cells = columns.map(({ align, paint = String }, index) => {
-    const width = widths[index] ?? 0;
-    const cell = truncate(row[index] ?? '', width);
+    const [cell = '', width = 0] = [line[index], widths[index]];
     const padding = ' '.repeat(Math.max(0, Math.min(width, MAX_PADDED) - displayWidth(cell)));
     return align === 'right' ? `${padding}${paint(cell)}` : `${paint(cell)}${padding}`;
   });
@@ -68,15 +80,36 @@ function formatLine(columns: readonly TextColumn[], widths: readonly number[], r
 
 /** A text without control sequences that occupies at most `width` cells. */
 export function truncate(text: string, width: number): string {
-  if (displayWidth(text) <= width) return text;
+  return displayWidth(text) <= width ? text : `${takeBeginning(text, width - 1)}…`;
+}
+
+/** As much of a text as occupies at most `room` cells. */
+function takeBeginning(text: string, room: number): string {
   let kept = '';
-  let room = width - 1;
+  let left = room;
   for (const character of text) {
-    room -= displayWidth(character);
-    if (room < 0) break;
+    left -= displayWidth(character);
+    if (left < 0) break;
     kept += character;
   }
-  return `${kept}…`;
+  return kept;
+}
+
+/** Lines of a sentence; what it says after them is rather a text from outside. */
+const MAX_LINES = 5;
+
+/** Lines of at most `width` cells, broken between words, or in one that is longer than a line. The last one is cut. */
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (lines.length < MAX_LINES - 1 && displayWidth(rest) > width) {
+    const whole = takeBeginning(rest, width);
+    const end = rest[whole.length] === ' ' ? whole.length : whole.lastIndexOf(' ');
+    const line = end > 0 ? whole.slice(0, end) : whole;
+    lines.push(line);
+    rest = rest.slice(line.length).trimStart();
+  }
+  return [...lines, truncate(rest, width)];
 }
 
 /** Printable ASCII, the fast path. */

@@ -7,6 +7,9 @@ import { AttemptError, type FailureKind, type HttpFailure, ProxyError } from './
 const UNTRUSTED =
   /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL|ERR_OSSL|EPROTO|HOSTNAME_MISMATCH)/u;
 
+/** What answered is no TLS: a server of plain HTTP, or the port of another protocol. */
+const PLAIN_HTTP = 'ERR_SSL_WRONG_VERSION_NUMBER';
+
 /** Codes of gzip and deflate, and of Brotli. */
 const UNPACKING = /^(?:Z_|ERR__ERROR_)/u;
 const CHECK_ENCODING = 'check what is in front of the service: the body is not what its `Content-Encoding` says';
@@ -47,7 +50,9 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
   if (untrusted) {
     return problem('unreachable', `the TLS connection failed: ${untrusted}`, {
       retryable: 'no',
-      hint: 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
+      hint: codes.includes(PLAIN_HTTP)
+        ? 'check the port in `url` of this target, and write http: where the service has no TLS'
+        : 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
     });
   }
   const proxyStatus = causes.map(readProxyStatus).find((status) => status !== undefined);

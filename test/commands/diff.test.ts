@@ -193,6 +193,9 @@ describe('tidemark diff', () => {
     const { stdout } = await run('--json', '--project', 'payments');
     expect([...new Set((JSON.parse(stdout) as { key: string }[]).map(({ key }) => key))]).toEqual(['ws-a', 'ws-b']);
     expect((await run('--target', 'acme', '--stat')).stdout).toContain('acl_policies');
+    const both = (await run('--table', 'workspaces', '--table', 'acl_policies', '--stat')).stdout;
+    expect(both).toContain('acl_policies');
+    expect(both).toContain('workspaces');
   });
 
   test('writes Markdown whose values are no markup', async () => {

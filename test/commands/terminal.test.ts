@@ -45,18 +45,38 @@ const onScreen = (columns: number): Partial<CliOptions> => ({
 });
 
 describe('tables', () => {
-  for (const columns of [80, 100]) {
-    test(`fit ${columns} columns; an ID is whole, and --wide or a pipe shows all`, async () => {
+  for (const columns of [60, 80, 100]) {
+    test(`fit ${columns} columns; an ID is whole, a sentence goes on below, and --wide or a pipe shows all`, async () => {
       const { stdout } = await cli(['findings'], { cwd, ...onScreen(columns) });
       const lines = stdout.split('\n');
       expect(Math.max(...lines.map(displayWidth))).toBeLessThanOrEqual(columns);
-      expect(stdout).toMatch(/… +f-[0-9a-f]{12}\n/u);
+      expect(stdout).toMatch(/ f-[0-9a-f]{12}\n/u);
+      const start = lines[0]?.indexOf('WHAT') ?? 0;
+      const what = lines.slice(1).map((line) =>
+        line
+          .slice(start)
+          .replace(/ {2,}f-.*/u, '')
+          .trim(),
+      );
+      expect(what.join('').replaceAll(/\s/gu, '')).toContain(`Workspace${LONG}drifts`);
+      expect(stdout).not.toContain('…');
       expect(stdout).toContain('--wide shows all');
       const wide = await cli(['--wide', 'findings'], { cwd, ...onScreen(columns) });
       expect(wide.stdout).toContain(LONG);
       expect(wide.stdout).toBe((await cli(['findings'], { cwd })).stdout);
     });
   }
+
+  test('a narrow screen does without the rule, then the day, then the target, before it breaks a time or an ID', async () => {
+    const header = async (columns: number) =>
+      (await cli(['findings'], { cwd, ...onScreen(columns) })).stdout.split('\n', 1)[0]?.split(/ +/u).join(' ');
+    expect(await header(132)).toBe('SEVERITY STATE SINCE TARGET RULE WHAT ID');
+    expect(await header(100)).toBe('SEVERITY STATE SINCE TARGET WHAT ID');
+    expect(await header(80)).toBe('SEVERITY STATE TARGET WHAT ID');
+    expect(await header(60)).toBe('SEVERITY STATE WHAT ID');
+    const { stdout } = await cli(['status'], { cwd, ...onScreen(80) });
+    expect(stdout).not.toMatch(/\d…/u);
+  });
 
   test('findings of one cause are told with a verb', async () => {
     const { stdout } = await findings(cwd, ['--rule', 'volume-unschedulable']);

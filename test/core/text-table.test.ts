@@ -46,6 +46,25 @@ test('a long text does not make every other line as long', () => {
   expect(long).toHaveLength(1003);
 });
 
+test('a sentence goes on below its beginning, at words where it can, and ends after five lines', () => {
+  const lines = (text: string, room: number) => {
+    const [, ...rest] = tableLines(
+      [
+        { label: 'a', isWhole: true },
+        { label: 'b', isWrapped: true },
+      ],
+      [['x', text]],
+      room,
+    );
+    return rest;
+  };
+  expect(lines('one two three four', 13)).toEqual(['x  one two', '   three four']);
+  expect(lines('名前名前名前名前', 12)).toEqual(['x  名前名前', '   名前名前']);
+  expect(lines('👩🏽‍💻'.repeat(3), 11).join('')).not.toContain('\ufffd');
+  const long = lines('y'.repeat(1000), 23);
+  expect([long.length, Math.max(...long.map(displayWidth)), long.at(-1)?.at(-1)]).toEqual([5, 23, '…']);
+});
+
 test('a text of marks without width is cut in the time of one reading', () => {
   const long = `name${'\u0301'.repeat(100_000)}${'y'.repeat(50)}`;
   const start = performance.now();

@@ -92,6 +92,15 @@ describe('tidemark findings', () => {
     [['--state', 'new'], ['late']],
     [['--target', 'vault'], ['admin']],
     [
+      ['--target', 'vault', '--target', 'acme', '--severity', 'warning'],
+      ['admin', 'late'],
+    ],
+    [
+      ['--rule', 'management-role', '--rule', 'drifted-workspace'],
+      ['admin', 'late'],
+    ],
+    [['--rule', 'drifted-workspace', '--rule', 'failing-checks'], ['late']],
+    [
       ['--severity', 'warning'],
       ['admin', 'late'],
     ],
@@ -117,6 +126,15 @@ describe('tidemark findings', () => {
 
   test('reports that there are no findings', async () => {
     expect((await findings(directory, ['--state', 'accepted'])).stdout).toBe('no findings\n');
+  });
+
+  test('that there are none is unknown, and what there are is old, where nothing was assessed for long', async () => {
+    const now = '2026-11-20T14:15:01Z';
+    const { stdout } = await findings(directory, ['--target', 'acme', '--severity', 'critical'], { now });
+    expect(stdout).toMatch(/^unknown: .*acme: nothing assessed since 2026-11-19 02:15 UTC/u);
+    const { stderr } = await findings(directory, [], { now });
+    expect(stderr).toContain('warning: nothing assessed since 2026-11-19T02:15:00Z: acme, vault\n');
+    expect((await findings(directory, [])).stderr).toBe('');
   });
 
   test.each([

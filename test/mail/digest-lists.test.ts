@@ -116,7 +116,19 @@ describe('the lists of a digest', () => {
     await warehouse.pull(SECOND, { workspaces: [...unassessed, ...ids.slice(2).map((id) => drifting(id))] });
     await warehouse.evaluate(SECOND);
     const { text } = await warehouse.digest(SECOND);
-    expect(text).toMatch(/^\[warning\] 6 workspaces drift .*\n.*, 1 reopened, 2 not assessed by the last pull$/mu);
+    expect(text).toMatch(/^\[warning\] 6 workspaces drift .*\n.*, 1 returned, 2 not assessed by the last pull$/mu);
+  });
+
+  test('write every number of four digits with a separator', async () => {
+    const warehouse = await createMailWarehouse();
+    const ids = Array.from({ length: 1001 }, (_, index) => `w${index}`);
+    await warehouse.pull(FIRST, { workspaces: ids.map((id) => workspace(id)) });
+    await warehouse.evaluate(FIRST);
+    await warehouse.pull(SECOND, { workspaces: ids.map((id) => drifting(id)) });
+    await warehouse.evaluate(SECOND);
+    const { text } = await warehouse.digest(SECOND);
+    expect(text).toContain('workspaces drifting: 1,001 (1,001 new)');
+    expect(text).toContain('workspaces: 1,001 changed (1,001 by others)');
   });
 
   test('have one line for several findings of a subject that no other shares', async () => {

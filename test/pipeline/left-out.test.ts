@@ -69,6 +69,21 @@ test.each<[what: string, leaveOut: (config: ConfigDocument) => void]>([
   expect(await own()).toEqual([]);
 });
 
+test('a source of the kind that a target had by mistake has no state once the kind is right', async () => {
+  const place = await testProject({ workspaces: 5 });
+  const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
+  const configure = (more: Readonly<Record<string, unknown>>) =>
+    place.configure((config) => {
+      const { services: _, ...vault } = findTarget(config, 'vault');
+      config.targets = [{ ...vault, ...more }];
+    });
+  await configure({ kind: 'mesh', services: ['web'] });
+  expect((await place.tidemark(['pull', '--now', at(0)])).exit).not.toBe(0);
+  await configure({ kind: 'secrets' });
+  await place.pull(['--now', at(1)]);
+  expect(await place.rows("select source from source_state where status <> 'complete'")).toEqual([]);
+});
+
 test('a source that comes back has its state again', async () => {
   const place = await testProject({ workspaces: 5 });
   const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Plan } from '../../src/act/plan-file.ts';
 import { rewriteWarehouse } from '../helpers/change-warehouse.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
-import { findTarget } from '../helpers/test-project.ts';
+import { findTarget, testProject } from '../helpers/test-project.ts';
 import { applyHarness } from './apply-harness.ts';
 
 const harness = applyHarness({ updatesTable: false, playbook: 'reap-dead-agents' });
@@ -18,6 +18,14 @@ async function refused(words: readonly string[], exit: number): Promise<string> 
   expect([result.exit, existsSync(harness.place.planFile)]).toEqual([exit, false]);
   return result.stderr;
 }
+
+test('a plan says what its rule could not tell: no run has evaluated it', async () => {
+  const place = await testProject({ workspaces: 2 });
+  await place.pull(['--source', 'agents', '--source', 'agent_pools']);
+  const { stderr } = await place.tidemark(PLAN);
+  expect(stderr).toMatch(/^warning: dead-agent may find more: acme: dead-agent never assessed$/mu);
+  expect((await harness.place.tidemark(PLAN)).stderr).not.toContain('may find more');
+});
 
 test('three of the agents are within the limits, and the plan has every documented field', async () => {
   const plan = await harness.place.plan();

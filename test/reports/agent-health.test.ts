@@ -90,6 +90,7 @@ describe('the agent-health report', () => {
     });
     const { summary } = await warehouse.data('agent-health', '2026-11-01T09:00:00Z', []);
     expect(summary).toMatchObject({ silent_agents: 1, silent_when_pulled: 0 });
+    expect(summary.headline).toMatch(/; 0 of 1 agent is silent at the last pull$/u);
   });
 
   it('lists pools without an idle or busy agent, and the workspaces that wait for them', async () => {

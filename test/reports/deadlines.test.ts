@@ -193,6 +193,29 @@ test('the report draws the weeks, and reads a warehouse of an earlier version', 
 
 const HOSTILE = 'a;b,c\\d\r\nBEGIN:VEVENT\u2028x\u001b[31m "<é😀漢'.repeat(5);
 
+test('deadlines.ics has an event where a source is stale, and where an end is not known', async () => {
+  const warehouse = await createReportWarehouse();
+  const read = async (asOf: string) => {
+    await renderReports({ ...warehouse.options(asOf), names: ['deadlines'] });
+    const text = await readFile(join(warehouse.directory, 'out', 'deadlines.ics'), 'utf8');
+    return text.replaceAll('\r\n ', '').split('\r\n');
+  };
+  await warehouse.pull(AS_OF, { ca_roots: [root('r1', '2026-12-01T00:00:00Z'), root('r2', null)] });
+  const lines = await read(AS_OF);
+  expect(lines.filter((line) => line.startsWith('SUMMARY'))).toEqual([
+    'SUMMARY:CA root r1 ends (acme)',
+    'SUMMARY:1 end is not known: other deadlines may be near',
+  ]);
+  await warehouse.pull('2026-11-21T02:15:00Z', { ca_roots: 'failed' });
+  const stale = await read('2026-11-21T02:15:00Z');
+  const at = stale.indexOf('UID:stale@tidemark');
+  expect(stale.slice(at + 2, at + 5)).toEqual([
+    'DTSTART:20261121T021500Z',
+    'SUMMARY:1 source is stale: other deadlines may be near',
+    String.raw`DESCRIPTION:acme: ca_roots\, as of 2026-11-20 02:15\n`,
+  ]);
+});
+
 test('deadlines.ics keeps hostile names within their lines, and an event its UID when its end moves', async () => {
   const warehouse = await createReportWarehouse();
   const write = async (asOf: string, not_after: string) => {

@@ -100,7 +100,7 @@ describe('the overview', () => {
     await pullSilent(FIRST, 0);
     await pullSilent(SECOND, 3);
     expect((await warehouse.data('overview', SECOND, ['areas'])).areas).toContainEqual(
-      expect.objectContaining({ measure: 'silent agents', number: 1, before: 0 }),
+      expect.objectContaining({ measure: 'agents silent at their pull', number: 1, before: 0 }),
     );
   });
 
@@ -155,7 +155,7 @@ describe('the overview', () => {
     const before = await warehouse.data('overview', FIRST, ['unassessed']);
     expect(before.summary).toMatchObject({
       unassessed: 2,
-      headline: expect.stringMatching(/^No critical finding or warning is known; 0 notes; .*; 2 rules not assessed$/u),
+      headline: expect.stringMatching(/^No critical finding or warning is known; 0 info; .*; 2 rules not assessed$/u),
     });
     expect(before.unassessed).toMatchObject([
       { rules: 'anonymous-write' },

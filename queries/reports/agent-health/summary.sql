@@ -122,11 +122,13 @@ select
       pools_without_live_agents is null and agents = 0,
       'the agents are not known',
       format(
-        '{:,} of {:,} {} {} silent',
-        silent_agents,
+        '{:,} of {:,} {} {} silent{}',
+        silent_when_pulled,
         agents,
         if(agents = 1, 'agent', 'agents'),
-        if(agents = 1 or silent_agents = 1, 'is', 'are')
+        if(agents = 1 or silent_when_pulled = 1, 'is', 'are'),
+        -- nobody has asked the others since
+        if(silent_agents > silent_when_pulled, ' at the last pull', '')
       )
     )
   ) as headline,

@@ -76,10 +76,10 @@ select
   nullif(
     concat_ws(
       ', ',
-      case when findings = 1 then if(newly = 1, 'new', null) when newly > 0 then newly || ' new' end,
-      case when findings = 1 then if(returned = 1, 'returned', null) when returned > 0 then returned || ' returned' end,
-      case when findings = 1 then if(unaccepted = 1, 'no longer accepted', null) when unaccepted > 0 then unaccepted || ' no longer accepted' end,
-      case when findings = 1 then if(unassessed = 1, 'not assessed now', null) when unassessed > 0 then unassessed || ' not assessed now' end
+      case when findings = 1 then if(newly = 1, 'new', null) when newly > 0 then format('{:,} new', newly) end,
+      case when findings = 1 then if(returned = 1, 'returned', null) when returned > 0 then format('{:,} returned', returned) end,
+      case when findings = 1 then if(unaccepted = 1, 'no longer accepted', null) when unaccepted > 0 then format('{:,} no longer accepted', unaccepted) end,
+      case when findings = 1 then if(unassessed = 1, 'not assessed now', null) when unassessed > 0 then format('{:,} not assessed now', unassessed) end
     ),
     ''
   ) as changes,

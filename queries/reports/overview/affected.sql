@@ -58,7 +58,7 @@ select
     ', ',
     nullif(critical || ' critical', '0 critical'),
     case warning when 0 then null when 1 then '1 warning' else warning || ' warnings' end,
-    case info when 0 then null when 1 then '1 note' else info || ' notes' end
+    nullif(info || ' info', '0 info')
   ) as findings,
 from affected
 group by target, kind, name

@@ -16,7 +16,7 @@ with
       (6, 'Checks', 'check-failure', 'workspaces', 'workspaces failing', 'failing', 'failing_before', 'newly_failing'),
       (7, 'Checks', 'check-failure', 'workspaces', 'workspaces with errored checks', 'errored', 'errored_before', null),
       (8, 'Agents', 'agent-health', 'agent_pools', 'pools without a live agent', 'pools_without_live_agents', 'pools_without_live_agents_before', null),
-      (9, 'Agents', 'agent-health', 'agents', 'silent agents', 'silent_agents', null, null),
+      (9, 'Agents', 'agent-health', 'agents', 'agents silent at their pull', 'silent_when_pulled', null, null),
       (10, 'Keys', 'keys', 'keys', 'keys overdue for rotation', 'overdue', 'overdue_before', null),
       (11, 'Keys', 'keys', 'keys', 'keys with too many versions enabled', 'too_many_versions', null, null),
       (12, 'Keys', 'keys', 'mesh_roles', 'roles for management tokens', 'management_roles', 'management_roles_before', null),
@@ -69,11 +69,11 @@ select
   nullif(
     concat_ws(
       ', ',
-      nullif(newly || ' new', '0 new'),
-      nullif(returned || ' returned', '0 returned'),
-      nullif(resolved || ' resolved', '0 resolved'),
-      nullif(deleted || ' deleted', '0 deleted'),
-      if(not has_changes and number <> before, format('{}{}', if(number > before, '+', '−'), abs(number - before)), null)
+      format('{:,} new', nullif(newly, 0)),
+      format('{:,} returned', nullif(returned, 0)),
+      format('{:,} resolved', nullif(resolved, 0)),
+      format('{:,} deleted', nullif(deleted, 0)),
+      if(not has_changes and number <> before, format('{}{:,}', if(number > before, '+', '−'), abs(number - before)), null)
     ),
     ''
   ) as changes,

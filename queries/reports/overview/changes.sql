@@ -26,11 +26,11 @@ select
   rule,
   concat_ws(
     ', ',
-    nullif(found || ' new', '0 new'),
-    nullif(reopened || ' returned', '0 returned'),
-    nullif(returned || ' no longer accepted', '0 no longer accepted'),
-    nullif(resolved || ' resolved', '0 resolved'),
-    nullif(deleted || ' deleted', '0 deleted')
+    format('{:,} new', nullif(found, 0)),
+    format('{:,} returned', nullif(reopened, 0)),
+    format('{:,} no longer accepted', nullif(returned, 0)),
+    format('{:,} resolved', nullif(resolved, 0)),
+    format('{:,} deleted', nullif(deleted, 0))
   ) as changes,
   found,
   reopened,

@@ -1,6 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year; null where most of the findings could not be assessed
 -- title: Open critical findings and warnings per night
--- labels: critical=Critical; warning=Warnings; info=Notes
+-- labels: critical=Critical; warning=Warnings; info=Info
 -- Sums up changes: each state of a finding counts from its event until the next one. A day shows its last state: a run that continues an interrupted one evaluates
 -- later than its pulls.
 with

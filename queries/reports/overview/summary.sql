@@ -51,7 +51,7 @@ select
       when not assessed then null
       when critical > 0 then format('{:,} critical {} open, {:,} {}', critical, if(critical = 1, 'finding', 'findings'), warning, if(warning = 1, 'warning', 'warnings'))
       when warning > 0 then format('No critical finding{}; {:,} {} open', doubt, warning, if(warning = 1, 'warning', 'warnings'))
-      else format('No critical finding or warning{}; {:,} {}', doubt, info, if(info = 1, 'note', 'notes'))
+      else format('No critical finding or warning{}; {:,} info', doubt, info)
     end,
     nullif(
       concat_ws(

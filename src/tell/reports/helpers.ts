@@ -67,6 +67,7 @@ function registerFormatHelpers(helper: RegisterHelper): void {
   helper('line', (value: Value) => toLine(formatValue(value, 'text')));
   helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));
   helper('ics', (value: Value) => escapeCalendarText(String(value ?? '')));
+  helper('ics_time', (time: string) => time.replaceAll(/[-:]/gu, ''));
   helper('upper', (text: string) => text.toUpperCase());
   helper('eq', (a: Value, b: Value) => a === b);
   helper('gt', (a: number, b: number) => a > b);

@@ -166,6 +166,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
     expect(await page.locator('#drifting input').isVisible()).toBe(false);
     expect(await page.locator('nav').isVisible()).toBe(false);
     expect(await page.locator('#drifting tbody tr').last().isVisible()).toBe(true);
+    await page.setViewportSize({ width: 700, height: 900 }); // a sheet of paper
+    const name = await page.locator('#drifting tbody tr').first().locator('td, th').first().boundingBox();
+    expect(name?.width).toBeGreaterThan(140);
   });
 
   it('prints the findings that a screen shows on demand', async () => {

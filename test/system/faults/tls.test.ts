@@ -155,6 +155,13 @@ describe('TLS', () => {
     expect(rows).toBe(0);
   });
 
+  test('https of a service that has none names the port and http:', async () => {
+    const { run } = await pull({ url: sandbox.urls.autoscaler.replace('http:', 'https:') });
+    expect(run.stderr).toMatch(
+      /ERR_SSL_WRONG_VERSION_NUMBER: https:[^ ]+: check the port in `url` .* write http: where/u,
+    );
+  });
+
   test('is verified whatever NODE_TLS_REJECT_UNAUTHORIZED is', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     onTestFinished(() => void vi.unstubAllEnvs());
