@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLocalCopies, parseListing } from '../../src/lake/s3/store.ts';
+import type { LakeStore } from '../../src/lake/store.ts';
 import { cli } from '../helpers/cli.ts';
 import { type Handler, startServer } from '../helpers/http-service.ts';
 import { withStore } from '../helpers/lake-store.ts';
@@ -102,6 +103,8 @@ describe('requests', () => {
     [403, 'SignatureDoesNotMatch', /PUT t\/a: 403 SignatureDoesNotMatch$/u, /check AWS_SECRET_ACCESS_KEY/u],
     [404, 'NoSuchBucket', /404 NoSuchBucket$/u, /create the bucket/u],
     [301, 'PermanentRedirect', /301 PermanentRedirect$/u, /set AWS_REGION/u],
+    [307, 'TemporaryRedirect', /307 TemporaryRedirect$/u, /set AWS_REGION/u],
+    [403, 'QuotaExceeded', /403 QuotaExceeded$/u, /make space/u],
     [418, '<script>', /418 without a code of S3$/u, /check/u],
   ])('that are refused with %s %s are one line without what was signed', async (status, code, message, hint) => {
     const signed = `<StringToSign>${SECRET}</StringToSign>`;
@@ -231,8 +234,41 @@ describe('lists', () => {
     ['<ListBucketResult><Contents><Key>a</Key></ListBucketResult>', 'a file that does not end'],
     ['<ListBucketResult><Contents><Size>1</Size></Contents></ListBucketResult>', 'a file without a key'],
     ['<ListBucketResult><CommonPrefixes></CommonPrefixes></ListBucketResult>', 'a folder without a name'],
+    ['<ListBucketResult><IsTruncated>True</IsTruncated></ListBucketResult>', 'more pages, said in another way'],
+    ['<ListBucketResult><Contents xmlns=""><Key>a</Key></Contents></ListBucketResult>', 'a file in another form'],
+    [
+      '<ListBucketResult><CommonPrefixes xmlns=""><Prefix>a/</Prefix></CommonPrefixes></ListBucketResult>',
+      'a folder in another form',
+    ],
   ])('are refused where files would be missing: %s', (xml) => {
     expect(() => parseListing(xml)).toThrow('does not answer with a complete list');
+  });
+
+  test.each([
+    ['of another folder', (store: LakeStore) => store.list('t'), '<Contents><Key>fleet/lake/u/a</Key></Contents>'],
+    [
+      'of another lake',
+      (store: LakeStore) => store.folders(),
+      '<CommonPrefixes><Prefix>other/</Prefix></CommonPrefixes>',
+    ],
+  ])('with files %s, as where a proxy drops the query, are refused', async (_, read, xml) => {
+    const { env } = await startStore((_request, response) =>
+      response.end(`<ListBucketResult>${xml}</ListBucketResult>`),
+    );
+    await expect(withStore<unknown>(LAKE, env, read)).rejects.toMatchObject({ code: 'DATA' });
+  });
+
+  test('of a store that does not know where to begin have only what was asked for', async () => {
+    const contents = ['1', '2', '3'].map((name) => `<Contents><Key>fleet/lake/t/${name}</Key></Contents>`).join('');
+    const { env } = await startStore((_, response) => response.end(`<ListBucketResult>${contents}</ListBucketResult>`));
+    expect(await withStore(LAKE, env, (store) => store.list('t', 't/2'))).toMatchObject([{ path: 't/3' }]);
+  });
+
+  test.each(['EncodingType', 'Encoding-Type'])('say in %s that keys are encoded', (name) => {
+    const xml = `<${name}>url</${name}><Contents><Key>a%3D1/b+c%2B</Key></Contents>`;
+    expect(parseListing(`<ListBucketResult>${xml}</ListBucketResult>`)).toMatchObject({
+      objects: [{ path: 'a=1/b c+' }],
+    });
   });
 
   test.each([

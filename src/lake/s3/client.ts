@@ -237,6 +237,7 @@ export const discard: ReadBody<void> = async (response, progress) => {
   await readShort(response, progress);
 };
 
+const FULL = 'make space in the store, or raise the quota of the bucket';
 const HINTS: Readonly<Record<string, string>> = {
   AccessDenied: 'check that the policy of the key permits to list, read, write and delete in the bucket',
   InvalidAccessKeyId: 'check AWS_ACCESS_KEY_ID',
@@ -248,7 +249,11 @@ const HINTS: Readonly<Record<string, string>> = {
   EntityTooLarge: 'publish to a folder, and copy that to the bucket: the store takes no file of this size at once',
   NoSuchBucket: 'create the bucket first',
   PermanentRedirect: 'set AWS_REGION to the region of the bucket',
+  TemporaryRedirect: 'set AWS_REGION to the region of the bucket',
   AuthorizationHeaderMalformed: 'set AWS_REGION to the region of the bucket',
+  QuotaExceeded: FULL, // of Ceph
+  XMinioAdminBucketQuotaExceeded: FULL,
+  XMinioStorageFull: FULL,
 };
 const STRANGER = 'check AWS_ENDPOINT_URL and the proxy settings: what answers there is no object store';
 const PASSING = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown']);
