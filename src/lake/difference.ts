@@ -141,6 +141,7 @@ function targetParts(
     now,
     wholeSince: toTime(wholeSince),
     loggedAt: written,
+    ends: String(loggedAt === undefined),
     // Rows belong to a target, or else to the writer.
     owned: byTarget ? 'true' : 'lake_is_own',
     reached: byTarget ? 'target in (select lake_target from lake_reach)' : isWhole,
