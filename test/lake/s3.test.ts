@@ -129,6 +129,18 @@ describe('requests', () => {
     });
   });
 
+  test('that are answered with an error and 200 are not done: they are repeated if it may pass', async () => {
+    const { env, requests } = await startStore((_, response, count) =>
+      answer(response, 200, ['', 'InternalError', '', 'AccessDenied'][count] ?? 'SlowDown'),
+    );
+    await withStore(LAKE, env, async (store) => {
+      await store.put('t/a', 'x');
+      await expect(store.put('t/a', 'x')).rejects.toMatchObject({ message: `${LAKE}: PUT t/a: 200 AccessDenied` });
+      await expect(store.list('t')).rejects.toMatchObject({ message: `${LAKE}: GET the list of files: 200 SlowDown` });
+    });
+    expect(requests.length).toBeGreaterThan(4);
+  });
+
   test('wait as long as the store asks, and not for longer than two minutes', async () => {
     const { env, requests } = await startStore((_, response, count) => {
       if (count === 1) return void response.writeHead(503, { 'retry-after': '0.1' }).end('<Code>SlowDown</Code>');

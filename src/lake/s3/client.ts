@@ -232,10 +232,17 @@ export function readUpTo(maxBytes: number): ReadBody<string> {
 /** What a store says of a request. */
 const readShort = readUpTo(65_536);
 
+/** Reads what a store says of a request that it calls done: a gateway may send an error with status 200. */
+export function readAnswer(maxBytes: number): ReadBody<string> {
+  return async (response, progress) => {
+    const text = await readUpTo(maxBytes)(response, progress);
+    if (!/^(?:<\?xml[^>]*>)?\s*<Error[\s>]/u.test(text.trimStart())) return text;
+    throw new AttemptError(classifyRefusal(response.status, text));
+  };
+}
+
 /** Reads what says nothing. */
-export const discard: ReadBody<void> = async (response, progress) => {
-  await readShort(response, progress);
-};
+export const discard = readAnswer(65_536);
 
 const FULL = 'make space in the store, or raise the quota of the bucket';
 const HINTS: Readonly<Record<string, string>> = {
@@ -256,7 +263,13 @@ const HINTS: Readonly<Record<string, string>> = {
   XMinioStorageFull: FULL,
 };
 const STRANGER = 'check AWS_ENDPOINT_URL and the proxy settings: what answers there is no object store';
-const PASSING = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown']);
+const PASSING = new Set([
+  'ConditionalRequestConflict',
+  'InternalError',
+  'OperationAborted',
+  'RequestTimeout',
+  'SlowDown',
+]);
 
 /** The message of a store may repeat what was signed: only its code is shown. */
 function classifyRefusal(status: number, text: string): HttpFailure {

@@ -15,6 +15,7 @@ import {
   findElements,
   openBucket,
   type ReadBody,
+  readAnswer,
   readUpTo,
   type S3Bucket,
   S3Error,
@@ -26,7 +27,7 @@ import {
 /** A commit has a line for each file that it adds. */
 const readCommit = readUpTo(256 * 1024 ** 2);
 /** A page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
-const readPage = readUpTo(8 * 1024 ** 2);
+const readPage = readAnswer(8 * 1024 ** 2);
 
 interface S3StoreOptions extends S3Options {
   /** Local folder for files that DuckDB reads and writes. */
@@ -41,8 +42,8 @@ export function createS3Store({ folder, ...options }: S3StoreOptions): LakeStore
   const bucket = openBucket(options);
   const { name, address, transport, timeouts } = bucket;
   const toKey = (path: string) => `${address.prefix}${path}`;
-  const send = (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
-    sendToBucket(bucket, { method, key: toKey(path), ...body }, discard);
+  const send = async (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
+    void (await sendToBucket(bucket, { method, key: toKey(path), ...body }, discard));
   const get = <T>(path: string, read: ReadBody<T>) => sendToBucket(bucket, { method: 'GET', key: toKey(path) }, read);
   const copies = createLocalCopies(folder, (path, file) =>
     get(path, (response, progress) =>
