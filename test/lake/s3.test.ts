@@ -276,6 +276,15 @@ describe('lists', () => {
     expect(await withStore(LAKE, env, (store) => store.list('t', 't/2'))).toMatchObject([{ path: 't/3' }]);
   });
 
+  test('leave out keys that name another object in a URL: vacuum would remove that', async () => {
+    const keys = ['t/../u/a', 't/./a', 't/..', 't/..a/b.', 't/%2E%2E/u'];
+    const contents = keys.map((key) => `<Contents><Key>fleet/lake/${key}</Key></Contents>`).join('');
+    const { env } = await startStore((_, response) =>
+      response.end(`<ListBucketResult><EncodingType>url</EncodingType>${contents}</ListBucketResult>`),
+    );
+    expect(await withStore(LAKE, env, (store) => store.list('t'))).toMatchObject([{ path: 't/..a/b.' }]);
+  });
+
   test.each(['EncodingType', 'Encoding-Type'])('say in %s that keys are encoded', (name) => {
     const xml = `<${name}>url</${name}><Contents><Key>a%3D1/b+c%2B</Key></Contents>`;
     expect(parseListing(`<ListBucketResult>${xml}</ListBucketResult>`)).toMatchObject({

@@ -118,9 +118,12 @@ async function listFiles(bucket: S3Bucket, folder: string, after = ''): Promise<
   return pages
     .flatMap(({ objects }) => objects)
     .map(({ path: key, ...file }) => ({ path: key.slice(prefix.length), ...file }))
-    .filter(({ path }) => path > after && !path.endsWith('/')) // not every store knows `start-after`
+    .filter(({ path }) => path > after && !path.endsWith('/') && !DOTS.test(path)) // not every store knows `start-after`
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
+
+/** A key with such a part is another one in a URL: to remove it would remove that. */
+const DOTS = /(?:^|\/)\.\.?(?:\/|$)/u;
 
 async function listFolders(bucket: S3Bucket): Promise<readonly string[]> {
   const { prefix } = bucket.address;
