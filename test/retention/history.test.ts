@@ -290,3 +290,20 @@ test('the lake keeps what the warehouse has removed, also when a table gets a co
   await project.publish();
   expect([await inLake(), await eventsInLake(), await actionsInLake()]).toEqual(before);
 });
+
+test('a run of before the history that is loaded late takes nothing from the lake that the warehouse has removed', async () => {
+  const project = await projectOfNights();
+  await project.change(insertWorkspaces(WORKSPACES('w', 1, 2, 3, 4, 6, undefined)));
+  await project.publish();
+  const opened = await open(project);
+  await removeOldHistory(opened, NOW);
+  opened.database.close();
+  const inLake = () => project.inLake('select valid_from, valid_to from workspaces_history order by all');
+  const before = await inLake();
+  await project.change(
+    `insert into runs by name select 'late' as run_id, 'scaler' as target, 'pull' as job, 'failed' as status, timestamptz '2026-01-20' as started_at`,
+  );
+  await project.publish();
+  expect(await inLake()).toEqual(before);
+  expect(before).toHaveLength(5);
+});
