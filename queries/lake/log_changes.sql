@@ -1,5 +1,6 @@
 -- grain: one row per row of a log that the lake does not hold as it is
--- {{loggedAt}}: when a row was written; {{reached}}: the rows that are compared; {{after}}, {{now}}: the last runs of the lake and of the warehouse
+-- {{loggedAt}}: when a row was written; {{ends}}: whether a row can end, which what has happened never does: a warehouse that was restored lacks
+-- that of targets that another shard has now; {{reached}}: the rows that are compared; {{after}}, {{now}}: the last runs of the lake and of the warehouse
 create or replace temp table lake_pending as
 with
   held as (
@@ -23,4 +24,5 @@ where ended.occurrence is null or {{differs}}
 union all by name
 select 'delete' as op, {{now}} as as_of, ended.*
 from held as ended
-anti join begun on {{same}};
+anti join begun on {{same}}
+where {{ends}};

@@ -1,7 +1,7 @@
 -- grain: one row per target that this publish compares: from which time on, and since when a row that this warehouse never had is gone
 -- {{source}}: the pulls that fill the relation; {{stored}}: the relation
 -- A target that another writer has pulled is compared from the first pull of this one after it. Its rows that this warehouse never had are
--- gone when that pull, or a later one, is complete.
+-- gone when that pull, or a later one, is complete. Of a target that this one has never pulled, it says nothing.
 -- {{since}}: for every other target; {{pulledAfter}}: the time of the last pull that the lake has
 create or replace temp table lake_reach as
 with
@@ -11,6 +11,7 @@ with
     union
     select target as lake_target
     from lake_log
+    where target in (select target from pulls)
   ),
   own as (
     select

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Shard } from '../config/config.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { tryParseJson } from '../core/json.ts';
@@ -22,7 +23,7 @@ import {
 } from './reader.ts';
 import { RUNS } from './relations.ts';
 import { WRITERS, writeStatement } from './statements.ts';
-import type { LakeStore } from './store.ts';
+import type { LakeStore, StoredFile } from './store.ts';
 import { changesTable } from './table.ts';
 
 export interface ShardOfRun extends Shard {
@@ -198,13 +199,32 @@ const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => tab
 const stagedPaths = (staged: StagedShard): readonly string[] =>
   stagedRuns(staged).flatMap(({ table, adds }) => adds.map(({ path }) => dataPath(table, path)));
 
+/** What shards have published, and whether readers see it. */
+async function readShards(reader: LakeReader) {
+  const { store } = reader;
+  const files = await store.list(SHARDS);
+  const isKnown = files.length > 0 ? await findKnown(reader) : () => true;
+  return pLimit(READ_AHEAD).map(files, async (file) => {
+    const staged = await findStaged(store, file.path);
+    return { file, staged, isKnown: staged !== undefined && isKnown(staged) };
+  });
+}
+
 /** The files that no log names before a run is closed: those of shards that readers do not see. */
 export async function listDueFiles(reader: LakeReader): Promise<ReadonlySet<string>> {
-  const { store } = reader;
-  const paths = (await store.list(SHARDS)).map(({ path }) => path);
-  const staged = await pLimit(READ_AHEAD).map(paths, (path) => findStaged(store, path));
-  const isKnown = await findKnown(reader);
-  return new Set(staged.flatMap((shard) => (shard && !isKnown(shard) ? stagedPaths(shard) : [])));
+  const shards = await readShards(reader);
+  return new Set(shards.flatMap(({ staged, isKnown }) => (staged && !isKnown ? stagedPaths(staged) : [])));
+}
+
+/** Until then, closing a run once more tells its shards as closed. */
+const KEPT_MS = 32 * DAY_MS;
+
+/** What shards have published, and readers have seen for so long that nobody closes it again. */
+export async function listClosed(reader: LakeReader): Promise<readonly StoredFile[]> {
+  const shards = await readShards(reader);
+  return shards
+    .filter(({ isKnown }) => isKnown)
+    .flatMap(({ file }) => (file.modifiedMs <= reader.nowMs - KEPT_MS ? [file] : []));
 }
 
 /** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */

@@ -20,8 +20,10 @@ import {
 
 /** The publishes that readers see, which are in the table `lake_runs`, as a writer sees them; times are ISO 8601. */
 const visiblePublishes = z.object({
-  /** Of the last run of the writer that the lake has; `-infinity` for none. */
+  /** Of the last run of the writer that the lake has, and before which it has all; `-infinity` for none. */
   after: z.string(),
+  /** The lake lacks a run before the last one that it has. */
+  is_late: z.boolean(),
   /** The lake has a run of the writer that the warehouse does not have. */
   is_ahead: z.boolean(),
   /** Other writers have published. */
@@ -58,7 +60,9 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
   await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS, keep });
   await database.run(files.read('lake/foreign'));
   const wholeSince = (await readHistoryStart(database.rows, files)) ?? BEGINNING;
-  return { ...visible, writer, wholeSince, start: visible.last_of_all > 0 ? wholeSince : BEGINNING };
+  // Before that time, what the warehouse lacks is no change.
+  const next = visible.next && Date.parse(visible.next) < Date.parse(wholeSince) ? wholeSince : visible.next;
+  return { ...visible, next, writer, wholeSince, start: visible.last_of_all > 0 ? wholeSince : BEGINNING };
 }
 
 /** Rows of a target that are gone since another writer had it. */
@@ -106,7 +110,7 @@ export async function fillPending(
   };
   // A row that is cancelled may be the one that has replaced those in the files of the past.
   const isCancelling = (add: AddAction) => !isPast(add) && (add.stats ?? '').includes('"op":"void"');
-  const isRecentEnough = isCurrent && ![...snapshot.files.values()].some(isCancelling);
+  const isRecentEnough = isCurrent && !visible.is_late && ![...snapshot.files.values()].some(isCancelling);
   await createTableView(reader, 'lake_changes', table, {
     fields: design.fields,
     // Only rows that replace each other are compared.
@@ -141,6 +145,7 @@ function targetParts(
     now,
     wholeSince: toTime(wholeSince),
     loggedAt: written,
+    ends: String(loggedAt === undefined),
     // Rows belong to a target, or else to the writer.
     owned: byTarget ? 'true' : 'lake_is_own',
     reached: byTarget ? 'target in (select lake_target from lake_reach)' : isWhole,

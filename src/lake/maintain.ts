@@ -1,7 +1,7 @@
 import { plural } from '../core/plural.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
-import { listDueFiles } from './close.ts';
+import { listClosed, listDueFiles } from './close.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
 import type { Lake, LakeProblem } from './log.ts';
 import { createLakeReader, dataPath, findFault, type LakeReader } from './reader.ts';
@@ -65,10 +65,10 @@ interface VacuumOptions {
   readonly isDryRun: boolean;
 }
 
-/** Removes files that no log names: what killed publishes have left. */
+/** Removes files that no log names, what killed publishes have left, and what shards have published for runs that are closed long since. */
 export async function vacuumLake(lake: Lake, { olderThanMs, isDryRun }: VacuumOptions): Promise<readonly StoredFile[]> {
-  const unnamed = [...(await lake.store.list(STAGING))];
   const reader = createLakeReader(lake);
+  const unnamed = [...(await lake.store.list(STAGING)), ...(await listClosed(reader))];
   for (const table of (await reader.snapshots()).keys())
     for (const file of await listUnnamed(reader, table)) unnamed.push(file);
   const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= lake.nowMs - olderThanMs);

@@ -184,7 +184,8 @@ export const PULL_FIELDS = [...RUN_FIELDS, createField('target', 'string'), crea
 
 /** Creates the view `lake_runs_changes` of the publishes that readers see. */
 export function viewRuns(reader: LakeReader): Promise<void> {
-  return createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields: RUN_FIELDS });
+  const fields = [...RUN_FIELDS, createField('run_id', 'string')];
+  return createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields });
 }
 
 /**

@@ -102,15 +102,19 @@ async function forgetMissing(
     await database.run(files.render('lake/forget_column', { stored: table, column: quoteIdent(name) }));
 }
 
+/** Logs that each shard keeps of its own time, and that a target needs whole: states of findings are read from their events. */
+const TOLD_BY_TARGET = new Set(['finding_events', 'partial_periods', 'pulls']);
+
 async function fillTable(
   { database, files }: Lake,
   { shard, targets }: Config,
   { stored, byTarget, kind, columns }: Relation,
   source: LakeRelation,
 ) {
+  const isOfTarget = byTarget || TOLD_BY_TARGET.has(stored);
   // The rows of a target are those of its shard now, whichever has published them.
   const names = targets.map(({ name }) => quoteLiteral(name)).join(', ');
-  const runs = byTarget ? 'runs_changes' : 'lake_restored_runs';
+  const runs = isOfTarget ? 'runs_changes' : 'lake_restored_runs';
   const writer: ViewWriter = { files, dialect: DIALECTS.duckdb, relations: [], table: quoteIdent, runs };
   const isHistory = kind === 'history';
   const known = new Set(source.columns.map(({ name }) => name));
@@ -121,7 +125,7 @@ async function fillTable(
       .map(({ name, type }) => `${quoteIdent(name)}::${type} as ${quoteIdent(name)}`)
       .join(', '),
     query: isHistory ? renderHistory(writer, source) : renderAt(writer, source, LATEST),
-    which: byTarget && shard ? `list_contains([${names}]::varchar[], target)` : 'true',
+    which: isOfTarget && shard ? `list_contains([${names}]::varchar[], target)` : 'true',
   });
   return { table: stored, rows: await database.write(sql) };
 }

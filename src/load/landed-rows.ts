@@ -28,7 +28,7 @@ export function renderRowQueries(
   });
 }
 
-/** Read as text and cast: the CSV reader of DuckDB 1.5 silently turns an invalid timestamp into null. */
+/** Read as text, by the rule for JSON: the CSV reader of DuckDB 1.5 silently turns an invalid timestamp into null. */
 const TIME = 'timestamptz';
 
 const MAX_LINE_BYTES = 256 * MEBIBYTE;
@@ -50,8 +50,9 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
     const column = quoteIdent(name);
     const type = columnType(name);
     if (hasBare && type === 'varchar') return `nullif(${column}, '')`;
-    if (hasBare) return `if(${column} in (${nulls}), null, ${column})::${type}`;
-    if (type === TIME) return `${column}::${TIME}`;
+    const text = hasBare ? `if(${column} in (${nulls}), null, ${column})` : column;
+    if (type === TIME) return `read_time(${text})`;
+    if (hasBare) return `${text}::${type}`;
     // JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV.
     return name === 'extra' ? `json_merge_patch('{}', ${column})` : column;
   };

@@ -134,15 +134,15 @@ test('two closes at the same time, of which one knows a shard more, close each s
   });
 });
 
-test('vacuum keeps what a shard has published until its run is closed, and no longer', async () => {
+test('vacuum keeps what a shard has published until its run is closed, and the record of that for a month more', async () => {
   const project = await lakeProject({ tables: 'few' });
   const { store } = project;
   const config = { ...project.config, shard: { index: 1, count: 1 } };
-  const later = Date.now() + 10 * DAY_MS;
-  const vacuum = () =>
-    withDatabase((database) =>
-      vacuumLake({ store, database, files, nowMs: later }, { olderThanMs: DAY_MS, isDryRun: false }),
-    );
+  const vacuum = (days = 10) => {
+    const nowMs = Date.now() + days * DAY_MS;
+    const options = { olderThanMs: DAY_MS, isDryRun: false };
+    return withDatabase((database) => vacuumLake({ store, database, files, nowMs }, options));
+  };
   for (const day of ['2026-11-01', '2026-11-02', '2026-11-03']) {
     const asOf = `${day}T02:15:00Z`;
     await project.night(asOf);
@@ -155,6 +155,11 @@ test('vacuum keeps what a shard has published until its run is closed, and no lo
   expect(await closeIn(store, 1, { run: '2026-11-03' })).toMatchObject({ closed: [1], refused: [] });
   expect(await vacuum()).toMatchObject([{ path: expect.stringMatching(/^runs_changes\//u) }]);
   expect(await closeIn(store, 1, { run: '2026-11-02' })).toMatchObject({ closed: [], known: [1], refused: [] });
+  await project.night('2026-11-04T02:15:00Z');
+  await publishToLake({ config, store, now: new Date(), run: '2026-11-04' });
+  const closed = ['2026-11-01', '2026-11-02', '2026-11-03'].map((day) => ({ path: `_shards/${day}/1-of-1.json` }));
+  expect(await vacuum(40)).toMatchObject(closed);
+  expect(await closeIn(store, 1, { run: '2026-11-04' })).toMatchObject({ closed: [1], refused: [] });
   await project.expectRestored();
 });
 

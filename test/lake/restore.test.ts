@@ -2,13 +2,17 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Config } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { closeRun } from '../../src/lake/close.ts';
+import { publishToLake } from '../../src/lake/publish.ts';
 import { restoreFromLake } from '../../src/lake/restore.ts';
 import type { LakeStore } from '../../src/lake/store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import type { Row } from '../../src/warehouse/values.ts';
 import { lakeProject } from '../helpers/lake-project.ts';
 import { createReportWarehouse, QUIET, workspace } from '../helpers/report-warehouse.ts';
 
@@ -105,4 +109,53 @@ test('a restore that is killed leaves nothing that a run goes on with, and the n
   expect(seen.slice(0, 2)).toEqual([true, false]);
   expect(seen.filter((_, index) => index % 2 === 1)).not.toContain(true);
   expect([existsSync(published), existsSync(dirname(left))]).toEqual([true, false]);
+});
+
+test('a shard gets its targets as they are in the lake, whoever has published them, and takes no others from it', async () => {
+  const project = await lakeProject({ tables: ['partial_periods'] });
+  const { store, folder, inLake } = project;
+  const about = (target: string) => [
+    `insert into findings by name select 'f-${target}' as finding_id, '${target}' as target, 'r' as rule, 'warning' as severity, 's' as subject_type,
+      's' as subject_id, 't' as title, 'accepted' as state, timestamptz '${night(1)}' as first_seen, timestamptz '${night(1)}' as last_seen, 0 as times_reopened`,
+    `insert into finding_events values ('f-${target}', '${target}', 'r', timestamptz '${night(1)}', 'accepted', 'warning', 'accepted', null)`,
+    `insert into autoscaler_health_history (target, alive, valid_from) values ('${target}', true, '${night(1)}')`,
+    `insert into partial_periods values ('${target}', 'r', timestamptz '${night(1)}')`,
+    `insert into pulls by name select '20261101T021500Z' as run_id, '${target}' as target, 'agents' as source, 'complete' as status, timestamptz '${night(1)}' as started_at,
+      timestamptz '${night(1)}' as finished_at, timestamptz '${night(1)}' as as_of`,
+  ];
+  const told = ['autoscaler_health_history', 'findings', 'finding_events', 'partial_periods', 'pulls'].map(
+    (table) => `select '${table}' as told, target from ${table}`,
+  );
+  const query = `select told || ' of ' || target as told from (${told.join(' union all ')}) order by all`;
+  const list = (rows: readonly Row[]) => rows.map((row) => row.told);
+  const shard = (index: number, ...names: readonly string[]) => ({
+    ...project.config,
+    data: join(folder, 'data', String(index)),
+    targets: names.flatMap((name) => project.config.targets.map((target) => ({ ...target, name }))),
+    shard: { index, count: 2 },
+  });
+  const publish = async (config: Config, day: number) => {
+    await publishToLake({ config, store, now: new Date(night(day)) });
+    const database = await openDatabase(':memory:');
+    const files = createSqlFiles([PACKAGE_ROOT]);
+    const { signal } = new AbortController();
+    const run = night(day).slice(0, 10);
+    await closeRun({ store, database, files, run, shards: 2, shrinkPercent: 50, nowMs: 0, signal });
+    database.close();
+  };
+  await project.night(night(1), ...about('a'), ...about('b'));
+  await publish({ ...shard(1, 'a', 'b'), data: project.config.data }, 1);
+  const before = list(await inLake(query));
+  for (const [index, name] of ['a', 'b'].entries()) {
+    const config = shard(index + 1, name);
+    await restoreFromLake({ config, store, now: new Date(), log: QUIET });
+    const database = await openDatabase(warehouseFiles(config.data).published);
+    expect(list(await database.rows(query))).toEqual(before.filter((text) => String(text).endsWith(name)));
+    await database.run(
+      `insert into runs by name select 'r' as run_id, 'nightly' as job, 'complete' as status, timestamptz '${night(2)}' as started_at`,
+    );
+    database.close();
+    await publish(config, 2);
+    expect(list(await inLake(query))).toEqual(before);
+  }
 });

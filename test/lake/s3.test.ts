@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLocalCopies, parseListing } from '../../src/lake/s3/store.ts';
+import type { LakeStore } from '../../src/lake/store.ts';
 import { cli } from '../helpers/cli.ts';
 import { type Handler, startServer } from '../helpers/http-service.ts';
 import { withStore } from '../helpers/lake-store.ts';
@@ -114,6 +115,8 @@ describe('requests', () => {
     [403, 'SignatureDoesNotMatch', /PUT t\/a: 403 SignatureDoesNotMatch$/u, /check AWS_SECRET_ACCESS_KEY/u],
     [404, 'NoSuchBucket', /404 NoSuchBucket$/u, /create the bucket/u],
     [301, 'PermanentRedirect', /301 PermanentRedirect$/u, /set AWS_REGION/u],
+    [307, 'TemporaryRedirect', /307 TemporaryRedirect$/u, /set AWS_REGION/u],
+    [403, 'QuotaExceeded', /403 QuotaExceeded$/u, /make space/u],
     [418, '<script>', /418 without a code of S3$/u, /check/u],
   ])('that are refused with %s %s are one line without what was signed', async (status, code, message, hint) => {
     const signed = `<StringToSign>${SECRET}</StringToSign>`;
@@ -136,6 +139,18 @@ describe('requests', () => {
       expect(await store.read('t/a')).toBe('');
       await store.remove('t/a');
     });
+  });
+
+  test('that are answered with an error and 200 are not done: they are repeated if it may pass', async () => {
+    const { env, requests } = await startStore((_, response, count) =>
+      answer(response, 200, ['', 'InternalError', '', 'AccessDenied'][count] ?? 'SlowDown'),
+    );
+    await withStore(LAKE, env, async (store) => {
+      await store.put('t/a', 'x');
+      await expect(store.put('t/a', 'x')).rejects.toMatchObject({ message: `${LAKE}: PUT t/a: 200 AccessDenied` });
+      await expect(store.list('t')).rejects.toMatchObject({ message: `${LAKE}: GET the list of files: 200 SlowDown` });
+    });
+    expect(requests.length).toBeGreaterThan(4);
   });
 
   test('wait as long as the store asks, and not for longer than two minutes', async () => {
@@ -243,8 +258,50 @@ describe('lists', () => {
     ['<ListBucketResult><Contents><Key>a</Key></ListBucketResult>', 'a file that does not end'],
     ['<ListBucketResult><Contents><Size>1</Size></Contents></ListBucketResult>', 'a file without a key'],
     ['<ListBucketResult><CommonPrefixes></CommonPrefixes></ListBucketResult>', 'a folder without a name'],
+    ['<ListBucketResult><IsTruncated>True</IsTruncated></ListBucketResult>', 'more pages, said in another way'],
+    ['<ListBucketResult><Contents xmlns=""><Key>a</Key></Contents></ListBucketResult>', 'a file in another form'],
+    [
+      '<ListBucketResult><CommonPrefixes xmlns=""><Prefix>a/</Prefix></CommonPrefixes></ListBucketResult>',
+      'a folder in another form',
+    ],
   ])('are refused where files would be missing: %s', (xml) => {
     expect(() => parseListing(xml)).toThrow('does not answer with a complete list');
+  });
+
+  test.each([
+    ['of another folder', (store: LakeStore) => store.list('t'), '<Contents><Key>fleet/lake/u/a</Key></Contents>'],
+    [
+      'of another lake',
+      (store: LakeStore) => store.folders(),
+      '<CommonPrefixes><Prefix>other/</Prefix></CommonPrefixes>',
+    ],
+  ])('with files %s, as where a proxy drops the query, are refused', async (_, read, xml) => {
+    const { env } = await startStore((_request, response) =>
+      response.end(`<ListBucketResult>${xml}</ListBucketResult>`),
+    );
+    await expect(withStore<unknown>(LAKE, env, read)).rejects.toMatchObject({ code: 'DATA' });
+  });
+
+  test('of a store that does not know where to begin have only what was asked for', async () => {
+    const contents = ['1', '2', '3'].map((name) => `<Contents><Key>fleet/lake/t/${name}</Key></Contents>`).join('');
+    const { env } = await startStore((_, response) => response.end(`<ListBucketResult>${contents}</ListBucketResult>`));
+    expect(await withStore(LAKE, env, (store) => store.list('t', 't/2'))).toMatchObject([{ path: 't/3' }]);
+  });
+
+  test('leave out keys that name another object in a URL: vacuum would remove that', async () => {
+    const keys = ['t/../u/a', 't/./a', 't/..', 't/..a/b.', 't/%2E%2E/u'];
+    const contents = keys.map((key) => `<Contents><Key>fleet/lake/${key}</Key></Contents>`).join('');
+    const { env } = await startStore((_, response) =>
+      response.end(`<ListBucketResult><EncodingType>url</EncodingType>${contents}</ListBucketResult>`),
+    );
+    expect(await withStore(LAKE, env, (store) => store.list('t'))).toMatchObject([{ path: 't/..a/b.' }]);
+  });
+
+  test.each(['EncodingType', 'Encoding-Type'])('say in %s that keys are encoded', (name) => {
+    const xml = `<${name}>url</${name}><Contents><Key>a%3D1/b+c%2B</Key></Contents>`;
+    expect(parseListing(`<ListBucketResult>${xml}</ListBucketResult>`)).toMatchObject({
+      objects: [{ path: 'a=1/b c+' }],
+    });
   });
 
   test.each([

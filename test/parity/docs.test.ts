@@ -51,6 +51,16 @@ describe('docs/commands.md', () => {
     expect(codes).toEqual([...Object.values(EXIT)].sort((a, b) => a - b));
   });
 
+  test('names the tables without a past', () => {
+    const isWithout = (name: string) => !files.has(`warehouse/${name}_at`);
+    const without = [...tables.values()].filter(
+      ({ source, loggedAt, internal, name }) => !source && !loggedAt && !internal && isWithout(name),
+    );
+    const [sentence = ''] = /^.* have no past, /mu.exec(COMMANDS) ?? [];
+    const named = inlineCode(sentence.slice(sentence.lastIndexOf('is refused.')));
+    expect(named).toEqual(without.map(({ name }) => name).sort());
+  });
+
   test('names the global options', async () => {
     const { stdout } = await cli(['--help'], { cwd: PACKAGE_ROOT });
     const options = [...stdout.matchAll(/^ {2}(--[a-z-]+)/gmu)].map(([, option]) => option ?? '');

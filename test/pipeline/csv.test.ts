@@ -295,20 +295,35 @@ describe('a CSV export', () => {
   });
 });
 
-test('an invalid timestamp is rejected with its line, and not read as null', async () => {
-  const rows = ['external_id,workspace_name,workspace_created_at', '"ws-1","a","2026-01-02T03:04:05+00:00"'];
-  const place = await testProject({
-    workspaces: 2,
-    faultHook: ({ path, query }, service) => {
-      if (path.endsWith('/export/csv')) {
-        return { status: 200, headers: TEXT_CSV, body: text([...rows, '"ws-2","b","yester, ""day"""']) };
-      }
-      const pages = path.endsWith('/explorer') && query.get('page[size]') !== '1';
-      return pages ? service.error(422, 'no pages today') : undefined;
-    },
+describe('times', () => {
+  /** A platform whose export has workspaces that were created at these times. */
+  async function withTimes(...cells: readonly string[]): Promise<TestProject> {
+    const header = 'external_id,workspace_name,workspace_created_at';
+    const lines = [header, ...cells.map((cell, index) => `"ws-${index + 1}","a",${cell}`)];
+    const place = await testProject({
+      workspaces: cells.length,
+      faultHook: ({ path, query }, service) => {
+        if (path.endsWith('/export/csv')) return { status: 200, headers: TEXT_CSV, body: text(lines) };
+        const pages = path.endsWith('/explorer') && query.get('page[size]') !== '1';
+        return pages ? service.error(422, 'no pages today') : undefined;
+      },
+    });
+    const others = Object.keys(EXPLORER_FIELDS.workspaces).filter((name) => !header.split(',').includes(name));
+    await place.configure(({ targets }) => Object.assign(targets[0] ?? {}, { missingColumns: others }));
+    return place;
+  }
+
+  test('that cannot be read are rejected with their line, and not read as null', async () => {
+    const place = await withTimes('"2026-01-02T03:04:05+00:00"', '"yester, ""day"""');
+    const { stderr } = await place.pull(['--source', 'workspaces'], 3);
+    expect(stderr).toMatch(/invalid timestamp field format: "yester, "day"".*: line 3 of workspaces\.csv/u);
   });
-  const others = Object.keys(EXPLORER_FIELDS.workspaces).filter((name) => !rows[0]?.split(',').includes(name));
-  await place.configure(({ targets }) => Object.assign(targets[0] ?? {}, { missingColumns: others }));
-  const { stderr } = await place.pull(['--source', 'workspaces'], 3);
-  expect(stderr).toMatch(/invalid timestamp field format: "yester, "day"".*: line 3 of workspaces\.csv/u);
+
+  test.each(['""', 'NULL'])('are read as those of JSON, also where null is written as %s', async (none) => {
+    const sent = ['"2026-01-02T04:34:05+01:30"', '"1767323045"', '1767323045000', '"2026-01-02 03:04:05 +0000 UTC"'];
+    const place = await withTimes(...sent, '"0"', none);
+    await place.pull(['--source', 'workspaces']);
+    const rows = await place.rows('select workspace_created_at as time from workspaces order by external_id');
+    expect(rows.map(({ time }) => time)).toEqual([...sent.map(() => '2026-01-02T03:04:05Z'), null, null]);
+  });
 });

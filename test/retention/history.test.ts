@@ -119,6 +119,26 @@ test('what an unresolved finding has seen stays, with its events; of a resolved 
   ]);
 });
 
+test('a finding has the state, its beginning and its opening at every time of the history that it had before', async () => {
+  const project = await projectOfNights();
+  const event = (month: number, state: string, severity: string, reason: string) =>
+    `('f', 'scaler', 'drifted-workspace', ${at(month)}, '${state}', '${severity}', '${reason}')`;
+  await project.change(
+    `insert into findings (finding_id, target, rule, severity, subject_type, subject_id, title, state, first_seen, last_seen, times_reopened, opened_at)
+      values ('f', 'scaler', 'drifted-workspace', 'warning', 'workspace', 's', 't', 'resolved', ${at(1)}, ${at(7)}, 1, ${at(6)})`,
+    `insert into finding_events (finding_id, target, rule, changed_at, state, severity, reason) values
+      ${event(1, 'new', 'warning', 'found')}, ${event(2, 'open', 'warning', 'no longer new')}, ${event(3, 'open', 'critical', 'severity changed')},
+      ${event(5, 'resolved', 'critical', 'gone')}, ${event(6, 'new', 'warning', 'reopened')}, ${event(7, 'resolved', 'warning', 'gone')}`,
+  );
+  const opened = await open(project);
+  await opened.database.run(files.render('warehouse/findings_at', { scope: 'temp ' }));
+  const times = [3, 4, 5, 6, 7].map((month) => `select * from findings_at(${at(month)})`).join(' union all ');
+  const before = await opened.database.rows(times);
+  expect(before[0]).toMatchObject({ state_since: NIGHTS[1], opened_at: NIGHTS[0], severity: 'critical' });
+  expect((await removeOldHistory(opened, NOW)).start).toBe(NIGHTS[2]);
+  expect(await opened.database.rows(times)).toEqual(before);
+});
+
 test('what the configuration leaves out stays left out, until it is pulled again', async () => {
   const project = await projectOfNights();
   const pull = (target: string, source: string, month: number, status: string) =>
@@ -269,4 +289,21 @@ test('the lake keeps what the warehouse has removed, also when a table gets a co
   await project.night('2026-09-10T02:15:00Z');
   await project.publish();
   expect([await inLake(), await eventsInLake(), await actionsInLake()]).toEqual(before);
+});
+
+test('a run of before the history that is loaded late takes nothing from the lake that the warehouse has removed', async () => {
+  const project = await projectOfNights();
+  await project.change(insertWorkspaces(WORKSPACES('w', 1, 2, 3, 4, 6, undefined)));
+  await project.publish();
+  const opened = await open(project);
+  await removeOldHistory(opened, NOW);
+  opened.database.close();
+  const inLake = () => project.inLake('select valid_from, valid_to from workspaces_history order by all');
+  const before = await inLake();
+  await project.change(
+    `insert into runs by name select 'late' as run_id, 'scaler' as target, 'pull' as job, 'failed' as status, timestamptz '2026-01-20' as started_at`,
+  );
+  await project.publish();
+  expect(await inLake()).toEqual(before);
+  expect(before).toHaveLength(5);
 });

@@ -233,11 +233,19 @@ export function readUpTo(maxBytes: number): ReadBody<string> {
 /** What a store says of a request. */
 const readShort = readUpTo(65_536);
 
-/** Reads what says nothing. */
-export const discard: ReadBody<void> = async (response, progress) => {
-  await readShort(response, progress);
-};
+/** Reads what a store says of a request that it calls done: a gateway may send an error with status 200. */
+export function readAnswer(maxBytes: number): ReadBody<string> {
+  return async (response, progress) => {
+    const text = await readUpTo(maxBytes)(response, progress);
+    if (!/^(?:<\?xml[^>]*>)?\s*<Error[\s>]/u.test(text.trimStart())) return text;
+    throw new AttemptError(classifyRefusal(response.status, text));
+  };
+}
 
+/** Reads what says nothing. */
+export const discard = readAnswer(65_536);
+
+const FULL = 'make space in the store, or raise the quota of the bucket';
 const HINTS: Readonly<Record<string, string>> = {
   AccessDenied: 'check that the policy of the key permits to list, read, write and delete in the bucket',
   InvalidAccessKeyId: 'check AWS_ACCESS_KEY_ID',
@@ -249,10 +257,20 @@ const HINTS: Readonly<Record<string, string>> = {
   EntityTooLarge: 'publish to a folder, and copy that to the bucket: the store takes no file of this size at once',
   NoSuchBucket: 'create the bucket first',
   PermanentRedirect: 'set AWS_REGION to the region of the bucket',
+  TemporaryRedirect: 'set AWS_REGION to the region of the bucket',
   AuthorizationHeaderMalformed: 'set AWS_REGION to the region of the bucket',
+  QuotaExceeded: FULL, // of Ceph
+  XMinioAdminBucketQuotaExceeded: FULL,
+  XMinioStorageFull: FULL,
 };
 const STRANGER = 'check AWS_ENDPOINT_URL and the proxy settings: what answers there is no object store';
-const PASSING = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown']);
+const PASSING = new Set([
+  'ConditionalRequestConflict',
+  'InternalError',
+  'OperationAborted',
+  'RequestTimeout',
+  'SlowDown',
+]);
 
 /** The message of a store may repeat what was signed: only its code is shown. */
 function classifyRefusal(status: number, text: string): HttpFailure {

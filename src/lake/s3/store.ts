@@ -15,6 +15,7 @@ import {
   findElements,
   openBucket,
   type ReadBody,
+  readAnswer,
   readUpTo,
   type S3Bucket,
   S3Error,
@@ -26,7 +27,7 @@ import {
 /** A commit has a line for each file that it adds. */
 const readCommit = readUpTo(256 * 1024 ** 2);
 /** A page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
-const readPage = readUpTo(8 * 1024 ** 2);
+const readPage = readAnswer(8 * 1024 ** 2);
 
 interface S3StoreOptions extends S3Options {
   /** Local folder for files that DuckDB reads and writes. */
@@ -41,8 +42,8 @@ export function createS3Store({ folder, ...options }: S3StoreOptions): LakeStore
   const bucket = openBucket(options);
   const { name, address, transport, timeouts } = bucket;
   const toKey = (path: string) => `${address.prefix}${path}`;
-  const send = (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
-    sendToBucket(bucket, { method, key: toKey(path), ...body }, discard);
+  const send = async (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
+    void (await sendToBucket(bucket, { method, key: toKey(path), ...body }, discard));
   const get = <T>(path: string, read: ReadBody<T>) => sendToBucket(bucket, { method: 'GET', key: toKey(path) }, read);
   const copies = createLocalCopies(folder, (path, file) =>
     get(path, (response, progress) =>
@@ -110,16 +111,19 @@ function unconditionalError({ name }: S3Bucket): TidemarkError {
   });
 }
 
-async function listFiles(bucket: S3Bucket, folder: string, after?: string): Promise<readonly StoredFile[]> {
+async function listFiles(bucket: S3Bucket, folder: string, after = ''): Promise<readonly StoredFile[]> {
   const { prefix } = bucket.address;
-  const start = after !== undefined && { 'start-after': `${prefix}${after}` };
+  const start = after !== '' && { 'start-after': `${prefix}${after}` };
   const pages = await listPages(bucket, { prefix: `${prefix}${folder}/`, ...start });
   return pages
     .flatMap(({ objects }) => objects)
     .map(({ path: key, ...file }) => ({ path: key.slice(prefix.length), ...file }))
-    .filter(({ path }) => !path.endsWith('/'))
+    .filter(({ path }) => path > after && !path.endsWith('/') && !DOTS.test(path)) // not every store knows `start-after`
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
+
+/** A key with such a part is another one in a URL: to remove it would remove that. */
+const DOTS = /(?:^|\/)\.\.?(?:\/|$)/u;
 
 async function listFolders(bucket: S3Bucket): Promise<readonly string[]> {
   const { prefix } = bucket.address;
@@ -131,19 +135,23 @@ async function listFolders(bucket: S3Bucket): Promise<readonly string[]> {
 /** Each has up to a thousand files: no list of a lake is as long. */
 const MAX_PAGES = 2_000;
 
-async function listPages(bucket: S3Bucket, query: Readonly<Record<string, string>>): Promise<readonly ListingPage[]> {
+async function listPages(bucket: S3Bucket, query: ListingQuery): Promise<readonly ListingPage[]> {
   const pages: ListingPage[] = [];
   const tokens = new Set<string | undefined>();
   for (let token: string | undefined = ''; token !== undefined; token = pages.at(-1)?.next) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
     const page = parseListing(await sendToBucket(bucket, { method: 'GET', key: '', query: paged }, readPage));
-    if (tokens.has(page.next) || tokens.size === MAX_PAGES) throw incompleteError();
+    const isOther = [...page.objects.map(({ path }) => path), ...page.prefixes].some(
+      (key) => !key.startsWith(query.prefix),
+    );
+    if (isOther || tokens.has(page.next) || tokens.size === MAX_PAGES) throw incompleteError();
     tokens.add(page.next);
     pages.push(page);
   }
   return pages;
 }
 
+type ListingQuery = Readonly<Record<string, string>> & { readonly prefix: string };
 type ListingPage = Readonly<ReturnType<typeof parseListing>>;
 
 /**
@@ -151,27 +159,30 @@ type ListingPage = Readonly<ReturnType<typeof parseListing>>;
  * @throws TidemarkError DATA for another document, or a page without its end or the place of the next one: files would be missing
  */
 export function parseListing(xml: string) {
-  const isEncoded = findElement(xml, 'EncodingType') === 'url';
+  const encoding = findElement(xml, 'EncodingType') ?? findElement(xml, 'Encoding-Type'); // the latter is Google's
   const decode = (key: string | undefined): string => {
-    const decoded = isEncoded ? key && decodePath(key.replaceAll('+', ' ')) : key;
+    const decoded = encoding === 'url' ? key && decodePath(key.replaceAll('+', ' ')) : key;
     if (decoded === undefined) throw incompleteError();
     return decoded;
   };
-  const isTruncated = findElement(xml, 'IsTruncated') === 'true';
+  const findAll = (name: string): readonly string[] => {
+    const found = findElements(xml, name);
+    if (found.length !== xml.split(`<${name}`).length - 1) throw incompleteError();
+    return found;
+  };
+  const isTruncated = (findElement(xml, 'IsTruncated') ?? 'false') !== 'false';
   const next = isTruncated ? findElement(xml, 'NextContinuationToken') : undefined;
   const isWhole = xml.includes('<ListBucketResult') && xml.trimEnd().endsWith('</ListBucketResult>');
-  const contents = findElements(xml, 'Contents');
-  const areEnded = contents.length === xml.split('<Contents>').length - 1;
-  if (!isWhole || !areEnded || (isTruncated && !next)) throw incompleteError();
+  if (!isWhole || (isTruncated && !next)) throw incompleteError();
   return {
     /** Their paths are the keys. */
-    objects: contents.map((content) => ({
+    objects: findAll('Contents').map((content) => ({
       path: decode(findElement(content, 'Key')),
       bytes: Number(findElement(content, 'Size')),
       modifiedMs: Date.parse(findElement(content, 'LastModified') ?? ''),
     })),
     /** What the delimiter has put together. */
-    prefixes: findElements(xml, 'CommonPrefixes').map((content) => decode(findElement(content, 'Prefix'))),
+    prefixes: findAll('CommonPrefixes').map((content) => decode(findElement(content, 'Prefix'))),
     /** Where the next page begins; undefined for the last one. */
     next,
   };

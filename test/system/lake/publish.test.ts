@@ -323,6 +323,53 @@ test('a warehouse that an earlier version has published is published before its 
   expect(await project.inLake('select count(*)::int as n from runs')).toEqual([{ n: 1 }]);
 });
 
+test('a landing that is loaded again after later runs is in the lake as in the warehouse', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  const [first, second, third, fourth] = [1, 2, 3, 4].map((day) => `2026-11-0${day}T02:15:00Z`) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const pull = (run: string, target: string, status: string, at: string) =>
+    `insert into pulls by name select '${run}' as run_id, '${target}' as target, 'autoscaler_health' as source, '${status}' as status, timestamptz '${at}' as as_of, as_of as started_at`;
+  const change = (target: string, alive: boolean, at: string) => [
+    `update autoscaler_health_history set valid_to = '${at}' where target = '${target}' and valid_to is null`,
+    `${HEALTH} ('${target}', ${alive}, '${at}', null)`,
+  ];
+  await project.night(
+    first,
+    ...['a', 'b', 'c'].flatMap((target) => [
+      ...change(target, true, first),
+      pull('20261101T021500Z', target, 'complete', first),
+    ]),
+  );
+  await project.publish();
+  await project.night(
+    second,
+    pull('20261102T021500Z', 'a', 'quarantined', second),
+    pull('20261102T021500Z', 'b', 'complete', second),
+  );
+  await project.publish();
+  await project.night(third, ...change('b', false, third), pull('20261103T021500Z', 'b', 'complete', third));
+  await project.publish();
+  await project.change(
+    `insert into runs by name select 'late' as run_id, 'a' as target, 'pull' as job, 'complete' as status, timestamptz '${second}' as started_at`,
+    ...change('a', false, second),
+    pull('late', 'a', 'complete', second),
+  );
+  await project.publish();
+  await sameHistory(project, 'autoscaler_health');
+  await project.expectRestored();
+  expect((await project.publish()).tables).toEqual([]);
+  await project.night(fourth, ...change('a', true, fourth), pull('20261104T021500Z', 'a', 'complete', fourth));
+  expect((await project.publish()).tables.find(({ table }) => table === 'autoscaler_health_changes')).toMatchObject({
+    rows: 1,
+  });
+  await sameHistory(project, 'autoscaler_health');
+  await project.expectRestored();
+});
+
 test('two publishes at once: one number each, and every row counts once', async () => {
   const project = await lakeProject({ tables: 'few' });
   await project.night('2026-10-01T02:15:00Z', `${HEALTH} ('a', true, '2026-10-01T02:15:00Z', null)`);
