@@ -36,14 +36,14 @@ export async function executeAction(attempt: Attempt): Promise<Execution> {
     reading = await observeAction(attempt);
   } catch (error) {
     rethrowUnexpected(error);
-    return { result: await failAction(attempt, `the subject could not be read: ${formatError(error)}`) };
+    return { result: await recordUnsent(attempt, 'failed', `the subject could not be read: ${formatError(error)}`) };
   }
   const { precondition, observed } = reading;
-  if (precondition.state === 'unknown') return { result: await failAction(attempt, precondition.reason) };
+  if (precondition.state === 'unknown') return { result: await recordUnsent(attempt, 'failed', precondition.reason) };
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition);
   // To read the subject may have taken as long as the service asked to wait.
-  if (await isAccepted(attempt)) return { result: await skipAction(attempt, ACCEPTED) };
+  if (await isAccepted(attempt)) return { result: await recordUnsent(attempt, 'skipped', ACCEPTED) };
   await attempt.ledger.record(intent);
   const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
@@ -64,16 +64,14 @@ export async function isAccepted({ plan, config, context, action }: Attempt): Pr
   });
 }
 
-export function skipAction(attempt: Attempt, reason: string): Promise<ActionResult> {
-  return conclude(attempt, newIntent(attempt), { status: 'skipped', reason });
+/** Records that an action was not sent. The next apply tries again what failed. */
+export function recordUnsent(attempt: Attempt, status: 'skipped' | 'failed', reason: string): Promise<ActionResult> {
+  return conclude(attempt, keepEarlier(attempt, newIntent(attempt)), { status, reason });
 }
 
-/** Records that an action was not sent. The next apply tries it again. */
-export function failAction(attempt: Attempt, reason: string): Promise<ActionResult> {
-  const { previous } = attempt;
-  // An undo restores what an earlier request found, which may still take effect.
-  const before = isAmbiguous(previous) ? previous.before : null;
-  return conclude(attempt, { ...newIntent(attempt), before, ...keepAnswer(previous) }, { status: 'failed', reason });
+/** An undo restores what an earlier request found, which may still take effect. */
+function keepEarlier({ previous }: Attempt, intent: ActionIntent): LedgerEntry {
+  return isAmbiguous(previous) ? { ...intent, before: previous.before, ...keepAnswer(previous) } : intent;
 }
 
 /** A result that the ledger does not hold: the action is due later, or stays open. */
@@ -148,8 +146,9 @@ async function skipContradicted(
     const conclusion = { ...confirmedLate(precondition.reason), ...keepAnswer(previous), after: observed };
     return { result: await conclude(attempt, previous, conclusion) };
   }
-  if (isAbsenceProven) return { result: await conclude(attempt, intent, skippedBy(precondition)) };
-  const result = finish(attempt, intent, skippedBy(precondition));
+  const entry = keepEarlier(attempt, intent);
+  if (isAbsenceProven) return { result: await conclude(attempt, entry, skippedBy(precondition)) };
+  const result = finish(attempt, entry, skippedBy(precondition));
   return { result, contradiction: result };
 }
 

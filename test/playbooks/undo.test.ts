@@ -134,11 +134,15 @@ test('undo restores what a late call changed, also if the apply before could not
     organizationScoped: false,
     allowed: [...(plan.actions[0]!.guard.inputs.workspace_ids as string[])],
   });
-  const late = await place.tidemark(['playbook', 'undo', plan.plan_id]);
-  expect([late.exit, late.stderr]).toEqual([
-    1,
-    expect.stringContaining('may be done since (it is scoped): apply the plan'),
+  const late = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  expect(late.actions.map(({ params }) => params.id)).toEqual([id]);
+  pool.allowed.push('ws-other');
+  const changed = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([changed.exit, changed.stderr]).toEqual([
+    6,
+    expect.stringContaining('the pool was changed by someone else before the action was confirmed'),
   ]);
+  pool.allowed.pop();
   expect((await place.apply()).json<Rows>().rows[0]?.reason).toBe('confirmed late: it is scoped');
 
   const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
@@ -146,6 +150,43 @@ test('undo restores what a late call changed, also if the apply before could not
   expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
   expect(pool.organizationScoped).toBe(true);
 });
+
+test.each(['accepted', 'changed'])(
+  'undo restores what a late call changed, also if its action was skipped before because its finding was %s',
+  async (what) => {
+    let isBroken = true;
+    const place = await playbookHarness({
+      updatesTable: false,
+      playbook: 'scope-unused-pools',
+      faultHook: ({ method }) => (isBroken && method === 'PATCH' ? { status: 504, body: '' } : undefined),
+    });
+    const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
+    const { id, workspace_ids: attached } = { ...plan.actions[0]!.params, ...plan.actions[0]!.guard.inputs };
+    const pool = place.sandbox.services.platform.state.pools.find((one) => one.id === id)!;
+    await place.approve();
+    expect((await place.apply([], 1)).json<Rows>().rows[0]?.status).toBe('failed');
+    isBroken = false;
+    const words = ['--reason', 'kept', '--owner', 'ops', '--until', '2027-01-01'];
+    if (what === 'accepted') await place.tidemark(['findings', 'accept', plan.actions[0]!.finding_id, ...words]);
+    else pool.allowed.push('ws-other');
+    expect((await place.apply()).json<Rows>().rows[0]?.status).toBe('skipped');
+    const none = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+    expect([none.exit, none.stderr]).toEqual(
+      what === 'accepted'
+        ? [6, expect.stringContaining('the ledger has no applied action')]
+        : [1, expect.stringContaining('may be done since (other workspaces are allowed to use it now)')],
+    );
+
+    Object.assign(pool, { organizationScoped: false, allowed: attached });
+    const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+    await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
+    expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
+    expect([pool.organizationScoped, pool.allowed]).toEqual([
+      true,
+      plan.actions[0]!.guard.inputs.allowed_workspace_ids,
+    ]);
+  },
+);
 
 test('a refusal is followed by a reading, and a redirect is not sent again: what was done all the same can be undone, what has changed is not overwritten', async () => {
   const answers: (readonly [status: number, change: object])[] = [];
