@@ -80,7 +80,7 @@ export class RemoteServices {
   }
 
   /**
-   * Sends the action once, with the target's `writeToken`: its subject is read before each request. Returns the JSON of the response;
+   * Sends the action once, with the target's `writeToken`: its subject is read just before each request. Returns the JSON of the response;
    * undefined where it is not JSON.
    */
   async execute({ target, operation, params, body }: Action): Promise<unknown> {
@@ -93,7 +93,8 @@ export class RemoteServices {
         throw new TidemarkError('INCOMPLETE', `it was not sent: ${error.message}`);
       }
     };
-    const options = { body, write: true, beforeRequest };
+    // What was read of its subject is of before the wait for its turn.
+    const options = { body, write: true, beforeRequest, maxTurnMs: this.lagMs(target) };
     const client = this.#clients.get(getTarget(this.#config, target));
     const once = { ...getOperation(operation), retryPolicy: 'never' } as const;
     return jsonOr(await client.call(once, params, options), undefined);

@@ -269,6 +269,28 @@ test('an action is not sent on what a cache has kept for longer than the lag', a
   expect(harness.writes()).toHaveLength(2);
 });
 
+test.each([
+  ['is as it was', 'applied', null, 3],
+  ['has changed', 'failed', expect.stringContaining('asked to wait'), 2],
+])(
+  'a subject that was read before a long wait for the rate limit is read again, and %s',
+  async (what, status, reason, writes) => {
+    const plan = await harness.useApprovedPlan();
+    const agent = harness.findAgent(plan, 0);
+    let readings = 0;
+    harness.faultHook = ({ method, path }) => {
+      if (method !== 'GET' || !path.endsWith(agent.id) || ++readings > 1) return undefined;
+      const answer = showAgent(agent);
+      if (what === 'has changed') agent.status = 'busy';
+      const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1.0' };
+      return { ...answer, headers };
+    };
+    const applied = await harness.apply([], status === 'applied' ? 0 : 1);
+    expect(harness.statuses(applied)[0]).toEqual([status, reason]);
+    expect([readings > 1, harness.writes().length]).toEqual([true, writes]);
+  },
+);
+
 test('it completes while a run holds the warehouse; the next run updates the table', async () => {
   await harness.useApprovedPlan();
   const result = await harness.place.apply(); // as every apply of this file
