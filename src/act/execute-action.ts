@@ -3,6 +3,7 @@ import { DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { mayBeDone } from '../services/classify-error.ts';
+import { explainWrapping } from '../services/response.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
@@ -193,11 +194,14 @@ async function send(attempt: Attempt, left = DEFAULT_TIMEOUTS.attempts - 1): Pro
   const { reading, isConfirmed, error } = last;
   const after = reading?.observed ?? null;
   if (isConfirmed) return { status: 'applied', reason: null, after };
-  const doubt =
+  const doubts = [
     error === undefined
       ? `readings over ${formatSeconds(lagMs)} do not show it`
-      : `the subject could not be read again: ${error}`;
-  return { status: 'unconfirmed', reason: `the service accepted it, and ${doubt}`, after, answer: 'accepted' };
+      : `the subject could not be read again: ${error}`,
+    explainWrapping(response) ?? [],
+  ];
+  const reason = `the service accepted it, and ${doubts.flat().join(': ')}`;
+  return { status: 'unconfirmed', reason, after, answer: 'accepted' };
 }
 
 async function explainFailure(attempt: Attempt, error: unknown, left: number): Promise<Conclusion> {
