@@ -152,9 +152,10 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
 /** Another plan that was applied to the subject later, such as an undo: who has done the same again since was someone else. */
 function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
   const entries = [...ledger.entries.values()];
-  const later = entries.slice(entries.findIndex((entry) => toKey(entry) === toKey(row)) + 1);
+  const place = entries.findIndex((entry) => toKey(entry) === toKey(row));
   const isSame = (other: LedgerRow) => identifyRequest(other) === identifyRequest(built);
-  return later
+  return entries
+    .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
     .flatMap((entry) => takeFinal(entry) ?? [])
     .find((other) => other.status === 'applied' && other.plan_id !== row.plan_id && isSame(other));
 }

@@ -425,6 +425,43 @@ test('what was undone is not undone again, after someone else has done the same'
   expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining(`plan ${undo.plan_id} has changed it since`)]);
 });
 
+test('of two plans that changed a subject, the one that did it last is undone, also if it was begun first', async () => {
+  let isBroken = true;
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'scope-unused-pools',
+    faultHook: ({ method }) =>
+      isBroken && method === 'PATCH' ? { status: 403, body: '{"errors": ["forbidden"]}' } : undefined,
+  });
+  const { tidemark, sandbox } = place;
+  const words = ['--max-percent', '100', '--limit', '1'];
+  const [first, second] = [await place.plan(words), await place.plan(words)];
+  const pool = sandbox.services.platform.state.pools.find(({ id }) => id === first.actions[0]!.params.id)!;
+  const before = { organizationScoped: pool.organizationScoped, allowed: [...pool.allowed] };
+  const apply = async ({ plan_id }: Plan, minutes: number, exit: number) => {
+    const now = new Date(sandbox.now.getTime() + minutes * 60_000).toISOString();
+    const applied = await tidemark(['playbook', 'apply', plan_id, '--now', now]);
+    expect(applied.exit, applied.stderr).toBe(exit);
+  };
+  for (const { plan_id } of [first, second]) await tidemark(['playbook', 'approve', plan_id, '--by', 'the operator']);
+  await apply(first, 1, 1);
+  isBroken = false;
+  await apply(second, 2, 0);
+  Object.assign(pool, before);
+  await apply(first, 3, 0);
+
+  const undo = async ({ plan_id }: Plan) => {
+    const now = new Date(sandbox.now.getTime() + 4 * 60_000).toISOString();
+    return tidemark(['playbook', 'undo', plan_id, '--json', '--now', now]);
+  };
+  const refused = await undo(second);
+  expect([refused.exit, refused.stderr]).toEqual([
+    6,
+    expect.stringContaining(`plan ${first.plan_id} has changed it since`),
+  ]);
+  expect((await undo(first)).json<Plan>().actions).toHaveLength(1);
+});
+
 test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {
   let isBroken = true;
   const place = await playbookHarness({
