@@ -180,28 +180,34 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   return outcome;
 }
 
+const RESENDS = DEFAULT_TIMEOUTS.attempts - 1;
+
 /** @param left how often it may be sent again, where the service certainly did nothing */
-async function send(attempt: Attempt, left = DEFAULT_TIMEOUTS.attempts - 1): Promise<Conclusion> {
+async function send(attempt: Attempt, left = RESENDS): Promise<Conclusion> {
+  const lagMs = attempt.remote.lagMs(attempt.action.target);
   let response: unknown;
   try {
-    response = await attempt.remote.execute(attempt.action);
+    // A long wait for its turn outdates what was read. After another reading, its turn may come no sooner.
+    response = await attempt.remote.execute(attempt.action, left === RESENDS ? lagMs : undefined);
   } catch (error) {
     rethrowUnexpected(error);
     return explainFailure(attempt, error, left);
   }
-  const lagMs = attempt.remote.lagMs(attempt.action.target);
-  const { last } = await readRepeatedly(attempt, ({ isConfirmed }) => isConfirmed, { response });
+  const { last, isInterrupted } = await readRepeatedly(attempt, ({ isConfirmed }) => isConfirmed, { response });
   const { reading, isConfirmed, error } = last;
   const after = reading?.observed ?? null;
   if (isConfirmed) return { status: 'applied', reason: null, after };
-  const doubts = [
-    error === undefined
-      ? `readings over ${formatSeconds(lagMs)} do not show it`
-      : `the subject could not be read again: ${error}`,
-    explainWrapping(response) ?? [],
-  ];
-  const reason = `the service accepted it, and ${doubts.flat().join(': ')}`;
+  const doubt = isInterrupted ? INTERRUPTED : describeReadings(error, lagMs);
+  const reason = [`the service accepted it, and ${doubt}`, explainWrapping(response) ?? []].flat().join(': ');
   return { status: 'unconfirmed', reason, after, answer: 'accepted' };
+}
+
+const INTERRUPTED = 'the readings were interrupted';
+
+function describeReadings(error: string | undefined, lagMs: number): string {
+  return error === undefined
+    ? `readings over ${formatSeconds(lagMs)} do not show it`
+    : `the subject could not be read again: ${error}`;
 }
 
 async function explainFailure(attempt: Attempt, error: unknown, left: number): Promise<Conclusion> {
@@ -229,7 +235,8 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
-  if (isPassing && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready') {
+  const mayRepeat = retryPolicy !== 'never' || failed?.failure === 'too-long-wait';
+  if (isPassing && mayRepeat && left > 0 && reading?.precondition.state === 'ready') {
     const accepted = await isAccepted(attempt).catch(rethrowUnexpected);
     if (accepted) return { status: 'skipped', reason: ACCEPTED, after };
     if (accepted === false) return { before: after, ...(await send(attempt, left - 1)) };
@@ -253,7 +260,7 @@ async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']) {
   const { samples, last, isInterrupted } = await readRepeatedly(attempt, isAgreed);
   const settled = (status: ActionStatus, reason: string) => ({ status, reason, reading: last.reading });
   if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
-  if (isInterrupted) return settled('unconfirmed', 'the readings were interrupted');
+  if (isInterrupted) return settled('unconfirmed', INTERRUPTED);
   if (last.isConfirmed && samples.at(-2)?.isConfirmed) return settled('applied', 'readings show that it was applied');
   if (!samples.every(({ reading }) => reading?.precondition.state === 'ready')) {
     return settled('unconfirmed', explainDoubt(last));

@@ -6,7 +6,7 @@ import type { AgentRecord } from '../../sandbox/platform/context.ts';
 import type { Plan } from '../../src/act/plan-file.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { cli } from '../helpers/cli.ts';
-import { playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
+import { listWrites, playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
 import type { TestProject } from '../helpers/test-project.ts';
 import { type Applied, applyHarness } from './apply-harness.ts';
 
@@ -288,6 +288,21 @@ test.each([
     const applied = await harness.apply([], status === 'applied' ? 0 : 1);
     expect(harness.statuses(applied)[0]).toEqual([status, reason]);
     expect([readings > 1, harness.writes().length]).toEqual([true, writes]);
+  },
+);
+
+test.each(['reap-dead-agents', 'rotate-old-keys'])(
+  '%s: what waits for its turn longer than the lag, whenever it is read, is sent once all the same',
+  async (playbook) => {
+    const place = await playbookHarness({ playbook, updatesTable: false });
+    await place.plan(['--max-percent', '100', '--limit', '1']);
+    await place.approve();
+    await place.configure(({ targets }) => {
+      for (const target of targets) Object.assign(target, { lag: 0, limits: { requestsPerSecond: 4 } });
+    });
+    place.sandbox.log.length = 0;
+    expect((await place.apply()).json<Applied>().rows.map(({ status }) => status)).toEqual(['applied']);
+    expect(listWrites(place.sandbox.log)).toHaveLength(1);
   },
 );
 
