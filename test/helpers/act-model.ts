@@ -133,6 +133,8 @@ interface Sent {
   readonly subject: string;
   readonly isUndo: boolean;
   readonly answer: Answer;
+  /** Of the ledger, when it was sent. */
+  readonly lines: number;
   isDone: boolean;
 }
 
@@ -220,7 +222,7 @@ export class ActModel {
     else if (dice < 0.86) await this.#accept(this.#pick(known.plan.actions)!);
     else if (dice < 0.9) this.#nowMs += this.#pick([1, 5, 25])! * HOUR_MS;
     else if (dice < 0.95 && this.#start.modelled.isReversible) await this.#night();
-    else this.#disturb('between commands');
+    else this.#disturb('between commands', true);
     rmSync(this.#stop, { force: true });
   }
 
@@ -242,10 +244,11 @@ export class ActModel {
     return scanLedger(existsSync(this.#ledger) ? readFileSync(this.#ledger, 'utf8') : '');
   }
 
-  /** A person changes a subject, or puts back all that was done, or what was sent earlier takes effect. */
-  #disturb(when: string): void {
+  /** A person changes a subject, but not where it may be planned, or puts back all that was done; or what was sent earlier takes effect. */
+  #disturb(when: string, mayChange = typeof this.#applying === 'object'): void {
     const { place, initial, modelled, planned } = this.#start;
-    const what = this.#pick(['a late effect', 'a late effect', 'a late effect', 'a change', 'all is put back'])!;
+    const chosen = this.#pick(['a late effect', 'a late effect', 'a late effect', 'a change', 'all is put back'])!;
+    const what = chosen === 'a change' && !mayChange ? 'all is put back' : chosen;
     this.trace.push(`  ${when}: ${what}`);
     if (what === 'a late effect') this.#late.shift()?.();
     else if (what === 'a change') modelled.spoil(place.sandbox.services, this.#pick([...planned.keys()])!);
@@ -253,10 +256,17 @@ export class ActModel {
     for (const subject of planned.keys()) this.#look(subject);
   }
 
+  /** Between the reading that an action rests on and its request, which asks once more whether its subject exists. */
+  #isDue(): boolean {
+    const { records, lines } = this.#scan();
+    const [intent, last] = [records.at(-1), this.#sent.at(-1)];
+    return intent?.event === 'intent' && (last?.lines !== lines.length || last.answer === 'limited');
+  }
+
   #read(path: string): Response | undefined {
     const subject = [...this.#start.planned.keys()].find((one) => `${decodeURIComponent(path)}/`.includes(`/${one}/`));
     if (subject !== undefined) {
-      if (this.#random() < 0.08) this.#disturb(`before ${subject} is read`);
+      if (this.#random() < 0.08 && !this.#isDue()) this.#disturb(`before ${subject} is read`);
       this.#lastRead = subject;
       this.#look(subject);
     }
@@ -274,7 +284,8 @@ export class ActModel {
   }
 
   #write(request: Parameters<FaultHook>[0]): Response | undefined {
-    const last = this.#scan().records.at(-1);
+    const { records, lines } = this.#scan();
+    const last = records.at(-1);
     const known = this.#applying === 'night' ? this.#readKept(last?.plan_id) : this.#applying;
     const action = known?.plan.actions.find(({ action_id }) => action_id === last?.action_id);
     const isIntended = last?.event === 'intent' && last.plan_id === known?.plan.plan_id;
@@ -286,7 +297,15 @@ export class ActModel {
     // What a run has copied of the ledger is not lost with the ledger.
     const answer = this.#applying === 'night' && chosen.startsWith('killed') ? 'lost' : chosen;
     const isUndo = undoes !== undefined;
-    const sent: Sent = { plan, action: action.action_id, subject: subjectOf(action), isUndo, answer, isDone: false };
+    const sent: Sent = {
+      plan,
+      action: action.action_id,
+      subject: subjectOf(action),
+      isUndo,
+      answer,
+      lines: lines.length,
+      isDone: false,
+    };
     this.#sent.push(sent);
     this.trace.push(`  ${request.method} ${sent.subject} for ${sent.action} of ${plan}: ${answer}`);
     if (answer.endsWith('late')) this.#late.push(() => this.#takeEffect(sent, request));
@@ -351,7 +370,14 @@ export class ActModel {
     return run;
   }
 
+  /** Whether no subject is as a person has changed it, of which another plan could be made. */
+  #isPlannable(): boolean {
+    const { planned, done } = this.#start;
+    return [...planned].every(([subject, state]) => [state, done.get(subject)].includes(this.#look(subject)));
+  }
+
   async #plan(): Promise<void> {
+    if (!this.#isPlannable()) return;
     const words = ['playbook', 'plan', this.#start.modelled.playbook, '--max-percent', '100', '--json'];
     const run = await this.#tidemark(words);
     if (run.exit !== 0) return;
@@ -441,6 +467,7 @@ export class ActModel {
 
   /** A job settles, plans, approves and applies. */
   async #night(): Promise<void> {
+    if (!this.#isPlannable()) return;
     this.#nowMs += this.#pick([1, 12, 25])! * HOUR_MS;
     this.#applying = 'night';
     const run = await this.#tidemark(['run', 'nightly', '--json']);
