@@ -10,7 +10,7 @@ import { copyWarehouse } from '../helpers/change-warehouse.ts';
 import { copyState, type PlaybookHarness, playbookHarness, restoreState } from '../helpers/playbook-harness.ts';
 
 /** `TIDEMARK_SEED=N` begins with that sequence, and `TIDEMARK_SEQUENCES=N` runs so many of each playbook. */
-const { TIDEMARK_SEED, TIDEMARK_SEQUENCES = '250' } = process.env;
+const { TIDEMARK_SEED, TIDEMARK_SEQUENCES = '100' } = process.env;
 const FIRST = Number(TIDEMARK_SEED ?? Math.floor(Math.random() * 1e6));
 const STEPS = 9;
 const LAG_SECONDS = 0.01;
