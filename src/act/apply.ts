@@ -9,13 +9,13 @@ import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import {
+  ACCEPTED,
   type ActionResult,
   executeAction,
-  failAction,
   isAccepted,
   newIntent,
+  recordUnsent,
   settleAction,
-  skipAccepted,
   unrecorded,
 } from './execute-action.ts';
 import {
@@ -281,12 +281,12 @@ class Progress {
       const reason = `${blocking.action_id}, which must come first, was not applied`;
       return unrecorded(newIntent(attempt), 'skipped', reason);
     }
-    if (await isAccepted(attempt)) return skipAccepted(attempt);
+    if (await isAccepted(attempt)) return recordUnsent(attempt, 'skipped', ACCEPTED);
     // Whatever its body is: a late effect of the other one would undo this one.
     const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
       (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
     );
-    if (repeated) return failAction(attempt, explainUnsettled(repeated));
+    if (repeated) return recordUnsent(attempt, 'failed', explainUnsettled(repeated));
     const { result, contradiction } = await executeAction(attempt);
     if (contradiction) {
       this.#contradictions.set(action, contradiction);

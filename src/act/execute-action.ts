@@ -3,6 +3,7 @@ import { DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { mayBeDone } from '../services/classify-error.ts';
+import { explainWrapping } from '../services/response.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
@@ -36,20 +37,20 @@ export async function executeAction(attempt: Attempt): Promise<Execution> {
     reading = await observeAction(attempt);
   } catch (error) {
     rethrowUnexpected(error);
-    return { result: await failAction(attempt, `the subject could not be read: ${formatError(error)}`) };
+    return { result: await recordUnsent(attempt, 'failed', `the subject could not be read: ${formatError(error)}`) };
   }
   const { precondition, observed } = reading;
-  if (precondition.state === 'unknown') return { result: await failAction(attempt, precondition.reason) };
+  if (precondition.state === 'unknown') return { result: await recordUnsent(attempt, 'failed', precondition.reason) };
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition);
   // To read the subject may have taken as long as the service asked to wait.
-  if (await isAccepted(attempt)) return { result: await skipAccepted(attempt) };
+  if (await isAccepted(attempt)) return { result: await recordUnsent(attempt, 'skipped', ACCEPTED) };
   await attempt.ledger.record(intent);
   const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
 }
 
-const ACCEPTED = 'the finding was accepted since the plan was made';
+export const ACCEPTED = 'the finding was accepted since the plan was made';
 
 /**
  * Whether all findings of an action are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. An acceptance does
@@ -64,16 +65,14 @@ export async function isAccepted({ plan, config, context, action }: Attempt): Pr
   });
 }
 
-export function skipAccepted(attempt: Attempt): Promise<ActionResult> {
-  return conclude(attempt, newIntent(attempt), { status: 'skipped', reason: ACCEPTED });
+/** Records that an action was not sent. The next apply tries again what failed. */
+export function recordUnsent(attempt: Attempt, status: 'skipped' | 'failed', reason: string): Promise<ActionResult> {
+  return conclude(attempt, keepEarlier(attempt, newIntent(attempt)), { status, reason });
 }
 
-/** Records that an action was not sent. The next apply tries it again. */
-export function failAction(attempt: Attempt, reason: string): Promise<ActionResult> {
-  const { previous } = attempt;
-  // An undo restores what an earlier request found, which may still take effect.
-  const before = isAmbiguous(previous) ? previous.before : null;
-  return conclude(attempt, { ...newIntent(attempt), before, ...keepAnswer(previous) }, { status: 'failed', reason });
+/** An undo restores what an earlier request found, which may still take effect. */
+function keepEarlier({ previous }: Attempt, intent: ActionIntent): LedgerEntry {
+  return isAmbiguous(previous) ? { ...intent, before: previous.before, ...keepAnswer(previous) } : intent;
 }
 
 /** A result that the ledger does not hold: the action is due later, or stays open. */
@@ -148,8 +147,9 @@ async function skipContradicted(
     const conclusion = { ...confirmedLate(precondition.reason), ...keepAnswer(previous), after: observed };
     return { result: await conclude(attempt, previous, conclusion) };
   }
-  if (isAbsenceProven) return { result: await conclude(attempt, intent, skippedBy(precondition)) };
-  const result = finish(attempt, intent, skippedBy(precondition));
+  const entry = keepEarlier(attempt, intent);
+  if (isAbsenceProven) return { result: await conclude(attempt, entry, skippedBy(precondition)) };
+  const result = finish(attempt, entry, skippedBy(precondition));
   return { result, contradiction: result };
 }
 
@@ -180,25 +180,34 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   return outcome;
 }
 
+const RESENDS = DEFAULT_TIMEOUTS.attempts - 1;
+
 /** @param left how often it may be sent again, where the service certainly did nothing */
-async function send(attempt: Attempt, left = DEFAULT_TIMEOUTS.attempts - 1): Promise<Conclusion> {
+async function send(attempt: Attempt, left = RESENDS): Promise<Conclusion> {
+  const lagMs = attempt.remote.lagMs(attempt.action.target);
   let response: unknown;
   try {
-    response = await attempt.remote.execute(attempt.action);
+    // A long wait for its turn outdates what was read. After another reading, its turn may come no sooner.
+    response = await attempt.remote.execute(attempt.action, left === RESENDS ? lagMs : undefined);
   } catch (error) {
     rethrowUnexpected(error);
     return explainFailure(attempt, error, left);
   }
-  const lagMs = attempt.remote.lagMs(attempt.action.target);
-  const { last } = await readRepeatedly(attempt, ({ isConfirmed }) => isConfirmed, { response });
+  const { last, isInterrupted } = await readRepeatedly(attempt, ({ isConfirmed }) => isConfirmed, { response });
   const { reading, isConfirmed, error } = last;
   const after = reading?.observed ?? null;
   if (isConfirmed) return { status: 'applied', reason: null, after };
-  const doubt =
-    error === undefined
-      ? `readings over ${formatSeconds(lagMs)} do not show it`
-      : `the subject could not be read again: ${error}`;
-  return { status: 'unconfirmed', reason: `the service accepted it, and ${doubt}`, after, answer: 'accepted' };
+  const doubt = isInterrupted ? INTERRUPTED : describeReadings(error, lagMs);
+  const reason = [`the service accepted it, and ${doubt}`, explainWrapping(response) ?? []].flat().join(': ');
+  return { status: 'unconfirmed', reason, after, answer: 'accepted' };
+}
+
+const INTERRUPTED = 'the readings were interrupted';
+
+function describeReadings(error: string | undefined, lagMs: number): string {
+  return error === undefined
+    ? `readings over ${formatSeconds(lagMs)} do not show it`
+    : `the subject could not be read again: ${error}`;
 }
 
 async function explainFailure(attempt: Attempt, error: unknown, left: number): Promise<Conclusion> {
@@ -226,7 +235,8 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
-  if (isPassing && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready') {
+  const mayRepeat = retryPolicy !== 'never' || failed?.failure === 'too-long-wait';
+  if (isPassing && mayRepeat && left > 0 && reading?.precondition.state === 'ready') {
     const accepted = await isAccepted(attempt).catch(rethrowUnexpected);
     if (accepted) return { status: 'skipped', reason: ACCEPTED, after };
     if (accepted === false) return { before: after, ...(await send(attempt, left - 1)) };
@@ -250,7 +260,7 @@ async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']) {
   const { samples, last, isInterrupted } = await readRepeatedly(attempt, isAgreed);
   const settled = (status: ActionStatus, reason: string) => ({ status, reason, reading: last.reading });
   if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
-  if (isInterrupted) return settled('unconfirmed', 'the readings were interrupted');
+  if (isInterrupted) return settled('unconfirmed', INTERRUPTED);
   if (last.isConfirmed && samples.at(-2)?.isConfirmed) return settled('applied', 'readings show that it was applied');
   if (!samples.every(({ reading }) => reading?.precondition.state === 'ready')) {
     return settled('unconfirmed', explainDoubt(last));

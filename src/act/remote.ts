@@ -80,10 +80,10 @@ export class RemoteServices {
   }
 
   /**
-   * Sends the action once, with the target's `writeToken`: its subject is read before each request. Returns the JSON of the response;
+   * Sends the action once, with the target's `writeToken`: its subject is read just before each request. Returns the JSON of the response;
    * undefined where it is not JSON.
    */
-  async execute({ target, operation, params, body }: Action): Promise<unknown> {
+  async execute({ target, operation, params, body }: Action, maxTurnMs?: number): Promise<unknown> {
     const beforeRequest = () => {
       try {
         this.#beforeWrite();
@@ -93,7 +93,7 @@ export class RemoteServices {
         throw new TidemarkError('INCOMPLETE', `it was not sent: ${error.message}`);
       }
     };
-    const options = { body, write: true, beforeRequest };
+    const options = { body, write: true, beforeRequest, maxTurnMs };
     const client = this.#clients.get(getTarget(this.#config, target));
     const once = { ...getOperation(operation), retryPolicy: 'never' } as const;
     return jsonOr(await client.call(once, params, options), undefined);

@@ -2,11 +2,11 @@ import { findNamed } from '../config/suggest.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, explainInvalid, type NewAction, resolveDefinitions } from './action-call.ts';
-import { type ActionDefinition, type Playbook, type Precondition, unknown } from './define.ts';
+import { type ActionDefinition, type Playbook, unknown } from './define.ts';
 import { explainUnsettled, identifyRequest, type LedgerRow, takeFinal, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { type Observed, observeAction } from './observe-action.ts';
+import { type Observed, observeAction, type Reading } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
@@ -72,9 +72,9 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   });
 }
 
-/** Whether an action was applied, or may still take effect: of one that failed without a clear answer, only readings told that it was not. */
+/** Whether an action was applied, or may still take effect: of one without a clear answer, at most readings told that it was not. */
 function mayBeApplied({ status, answer }: LedgerRow): boolean {
-  return status === 'applied' || status === 'unconfirmed' || (status === 'failed' && answer === 'ambiguous');
+  return status === 'applied' || status === 'unconfirmed' || answer === 'ambiguous';
 }
 
 function nothingApplied(planId: string): TidemarkError {
@@ -116,13 +116,15 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
   const { finding_id, summary, subject_name, why: title, since } = action;
   const leaveOut = (why: string, isUnknown = false) => ({ finding_id, reason: `${summary}: ${why}`, isUnknown });
   if (row.status === 'unconfirmed') return leaveOut(explainUnsettled(row), true);
-  if (row.status === 'failed') {
-    const precondition = await readPrecondition(attempt);
+  const { before } = row;
+  let { after } = row;
+  if (row.status !== 'applied') {
+    const { precondition, observed } = await readSubject(attempt);
     if (precondition.state === 'ready') return undefined;
-    const doubt = `it failed without a clear answer, and may be done since (${precondition.reason})`;
-    return leaveOut(`${doubt}: apply the plan again`, true);
+    if (precondition.state !== 'satisfied')
+      return leaveOut(`it had no clear answer, and may be done since (${precondition.reason})`, true);
+    after = observed; // it took effect late, and nothing has read that yet
   }
-  const { before, after } = row;
   const { schema, undo } = definition;
   const target = config.targets.find(({ name }) => name === action.target);
   if (!undo || !target) return leaveOut(`target ${action.target} is not configured`);
@@ -143,27 +145,29 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
   const later = findLater(row, built, attempt);
   if (later) return leaveOut(`plan ${later.plan_id} has changed it since`);
   const { action_id } = action;
-  const precondition = await readPrecondition({ ...attempt, definition: undo.action, action: { action_id, ...built } });
+  const { precondition } = await readSubject({ ...attempt, definition: undo.action, action: { action_id, ...built } });
   return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
 }
 
 /** Another plan that was applied to the subject later, such as an undo: who has done the same again since was someone else. */
 function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
   const entries = [...ledger.entries.values()];
-  const later = entries.slice(entries.findIndex((entry) => toKey(entry) === toKey(row)) + 1);
+  const place = entries.findIndex((entry) => toKey(entry) === toKey(row));
   const isSame = (other: LedgerRow) => identifyRequest(other) === identifyRequest(built);
-  return later
+  return entries
+    .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
     .flatMap((entry) => takeFinal(entry) ?? [])
     .find((other) => other.status === 'applied' && other.plan_id !== row.plan_id && isSame(other));
 }
 
 /** @throws what ends the command */
-async function readPrecondition(attempt: Observed): Promise<Precondition> {
+async function readSubject(attempt: Observed): Promise<Pick<Reading, 'observed' | 'precondition'>> {
   const { redactor, signal } = attempt.context;
   try {
-    return (await observeAction(attempt)).precondition;
+    return await observeAction(attempt);
   } catch (error) {
     if (!(error instanceof TidemarkError) || signal.aborted) throw error;
-    return unknown(redactor.text(`the subject could not be read: ${formatError(error)}`));
+    const reason = redactor.text(`the subject could not be read: ${formatError(error)}`);
+    return { observed: null, precondition: unknown(reason) };
   }
 }

@@ -53,6 +53,8 @@ export interface CallOptions {
   readonly attemptMs: number;
   /** Attempts when the service fails or does not respond: few when the caller can request less instead. */
   readonly maxServerErrorAttempts?: number | undefined;
+  /** How long it may wait for its turn; it fails at once where that takes longer. @default the `maxWait` of the target */
+  readonly maxTurnMs?: number | undefined;
   /** Called just before each request of the operation is sent; what it throws prevents the request. */
   readonly beforeRequest?: (() => void) | undefined;
 }
@@ -147,8 +149,9 @@ export class HttpClient {
 
   async #exchange<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
-    const { metrics } = call;
-    const { ticket, waitedMs } = await limiter.acquire({ name: target.name, signal, maxWaitMs, log });
+    const { metrics, maxTurnMs = maxWaitMs } = call;
+    const turn = { name: target.name, signal, maxWaitMs: Math.min(maxTurnMs, maxWaitMs), log };
+    const { ticket, waitedMs } = await limiter.acquire(turn);
     metrics.throttleWaitMs += waitedMs;
     const deadline = new Deadline(signal, call.attemptMs, timeouts);
     let hasResponse = false;

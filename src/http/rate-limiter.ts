@@ -61,7 +61,11 @@ export class TargetLimiter {
       const waitMs = this.#limiter.tryAcquire(performance.now());
       if (typeof waitMs === 'object') return waitMs;
       if (waitMs > maxWaitMs + MAX_JITTER_MS)
-        throw new AttemptError({ failure: 'too-long-wait', message: `asked to wait ${formatSeconds(waitMs)}` });
+        throw new AttemptError({
+          failure: 'too-long-wait',
+          message: `asked to wait ${formatSeconds(waitMs)}`,
+          notProcessed: true,
+        });
       if (waitMs >= loggedMs) {
         log.info(`${name}: waits ${formatSeconds(waitMs)} for the service's rate limit`);
         loggedMs = waitMs;

@@ -131,6 +131,11 @@ function toResponse(status: number, headers: Headers, text: string): ServiceResp
 /** Of Vault Enterprise: nobody has read anything until others have approved it. */
 const WRAPPED = 'Vault wraps what this path answers: give the token a policy that has no `control_group` for it';
 
+/** Why an answer of Vault says nothing, and what was asked for is not done; undefined where it is no such answer. */
+export function explainWrapping(answer: unknown): string | undefined {
+  return isObject(valueAt(answer, 'wrap_info')) ? WRAPPED : undefined;
+}
+
 /** @throws AttemptError unless the body has the form of the `responseType`; a login page with status 200 has not */
 function checkShape({ operation, args, redactor }: ReadContext, response: ServiceResponse): void {
   const misses = (actual: string, hint?: string) => {
@@ -157,7 +162,7 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
   if (operation.responseType === 'any') return;
   const isComplete = isList(operation) ? findItems(operation, value) !== undefined : saysSomething(operation, value);
   if (!isComplete || !SHAPES[operation.responseType].matches?.(value))
-    throw misses(summarize(response), isObject(valueAt(value, 'wrap_info')) ? WRAPPED : undefined);
+    throw misses(summarize(response), explainWrapping(value));
   const asked = findOther(operation, args, value);
   if (asked === undefined) return;
   const message = `the response for ${asked} describes another item`;

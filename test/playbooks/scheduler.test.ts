@@ -139,6 +139,19 @@ describe('playbooks of one project', () => {
   });
 });
 
+test('trim-anonymous-policy says what the rules that it read lose, and not what those of the finding would', async () => {
+  const place = await playbookHarness({ updatesTable: false, playbook: 'trim-anonymous-policy' });
+  const policy = place.sandbox.services.scheduler.state.policies.get('anonymous')!;
+  policy.rules = 'namespace "default" { policy = "read" }\noperator { policy = "write" }';
+  const { actions } = await place.plan();
+  expect(actions.map(({ summary }) => summary)).toEqual([
+    'reduce ACL policy anonymous to read access; it loses policy write',
+  ]);
+  policy.rules = '# as it should be\nnamespace "default" { policy = "read" }';
+  const { skipped } = await place.plan();
+  expect(skipped.map(({ reason }) => reason)).toEqual(['its rules grant only read access']);
+});
+
 test('drop-stale-snapshots keeps a snapshot whose volume exists again', async () => {
   const place = await playbookHarness({ updatesTable: false, playbook: 'drop-stale-snapshots' });
   const plan = await place.plan();

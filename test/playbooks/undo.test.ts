@@ -134,11 +134,15 @@ test('undo restores what a late call changed, also if the apply before could not
     organizationScoped: false,
     allowed: [...(plan.actions[0]!.guard.inputs.workspace_ids as string[])],
   });
-  const late = await place.tidemark(['playbook', 'undo', plan.plan_id]);
-  expect([late.exit, late.stderr]).toEqual([
-    1,
-    expect.stringContaining('may be done since (it is scoped): apply the plan'),
+  const late = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  expect(late.actions.map(({ params }) => params.id)).toEqual([id]);
+  pool.allowed.push('ws-other');
+  const changed = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([changed.exit, changed.stderr]).toEqual([
+    6,
+    expect.stringContaining('the pool was changed by someone else before the action was confirmed'),
   ]);
+  pool.allowed.pop();
   expect((await place.apply()).json<Rows>().rows[0]?.reason).toBe('confirmed late: it is scoped');
 
   const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
@@ -146,6 +150,43 @@ test('undo restores what a late call changed, also if the apply before could not
   expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
   expect(pool.organizationScoped).toBe(true);
 });
+
+test.each(['accepted', 'changed'])(
+  'undo restores what a late call changed, also if its action was skipped before because its finding was %s',
+  async (what) => {
+    let isBroken = true;
+    const place = await playbookHarness({
+      updatesTable: false,
+      playbook: 'scope-unused-pools',
+      faultHook: ({ method }) => (isBroken && method === 'PATCH' ? { status: 504, body: '' } : undefined),
+    });
+    const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
+    const { id, workspace_ids: attached } = { ...plan.actions[0]!.params, ...plan.actions[0]!.guard.inputs };
+    const pool = place.sandbox.services.platform.state.pools.find((one) => one.id === id)!;
+    await place.approve();
+    expect((await place.apply([], 1)).json<Rows>().rows[0]?.status).toBe('failed');
+    isBroken = false;
+    const words = ['--reason', 'kept', '--owner', 'ops', '--until', '2027-01-01'];
+    if (what === 'accepted') await place.tidemark(['findings', 'accept', plan.actions[0]!.finding_id, ...words]);
+    else pool.allowed.push('ws-other');
+    expect((await place.apply()).json<Rows>().rows[0]?.status).toBe('skipped');
+    const none = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+    expect([none.exit, none.stderr]).toEqual(
+      what === 'accepted'
+        ? [6, expect.stringContaining('the ledger has no applied action')]
+        : [1, expect.stringContaining('may be done since (other workspaces are allowed to use it now)')],
+    );
+
+    Object.assign(pool, { organizationScoped: false, allowed: attached });
+    const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+    await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
+    expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
+    expect([pool.organizationScoped, pool.allowed]).toEqual([
+      true,
+      plan.actions[0]!.guard.inputs.allowed_workspace_ids,
+    ]);
+  },
+);
 
 test('a refusal is followed by a reading, and a redirect is not sent again: what was done all the same can be undone, what has changed is not overwritten', async () => {
   const answers: (readonly [status: number, change: object])[] = [];
@@ -382,6 +423,43 @@ test('what was undone is not undone again, after someone else has done the same'
   Object.assign(pool, done);
   const again = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining(`plan ${undo.plan_id} has changed it since`)]);
+});
+
+test('of two plans that changed a subject, the one that did it last is undone, also if it was begun first', async () => {
+  let isBroken = true;
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'scope-unused-pools',
+    faultHook: ({ method }) =>
+      isBroken && method === 'PATCH' ? { status: 403, body: '{"errors": ["forbidden"]}' } : undefined,
+  });
+  const { tidemark, sandbox } = place;
+  const words = ['--max-percent', '100', '--limit', '1'];
+  const [first, second] = [await place.plan(words), await place.plan(words)];
+  const pool = sandbox.services.platform.state.pools.find(({ id }) => id === first.actions[0]!.params.id)!;
+  const before = { organizationScoped: pool.organizationScoped, allowed: [...pool.allowed] };
+  const apply = async ({ plan_id }: Plan, minutes: number, exit: number) => {
+    const now = new Date(sandbox.now.getTime() + minutes * 60_000).toISOString();
+    const applied = await tidemark(['playbook', 'apply', plan_id, '--now', now]);
+    expect(applied.exit, applied.stderr).toBe(exit);
+  };
+  for (const { plan_id } of [first, second]) await tidemark(['playbook', 'approve', plan_id, '--by', 'the operator']);
+  await apply(first, 1, 1);
+  isBroken = false;
+  await apply(second, 2, 0);
+  Object.assign(pool, before);
+  await apply(first, 3, 0);
+
+  const undo = async ({ plan_id }: Plan) => {
+    const now = new Date(sandbox.now.getTime() + 4 * 60_000).toISOString();
+    return tidemark(['playbook', 'undo', plan_id, '--json', '--now', now]);
+  };
+  const refused = await undo(second);
+  expect([refused.exit, refused.stderr]).toEqual([
+    6,
+    expect.stringContaining(`plan ${first.plan_id} has changed it since`),
+  ]);
+  expect((await undo(first)).json<Plan>().actions).toHaveLength(1);
 });
 
 test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {

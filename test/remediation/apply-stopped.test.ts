@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { applyHarness } from './apply-harness.ts';
+import { type Applied, applyHarness } from './apply-harness.ts';
 
 const harness = applyHarness({ updatesTable: false, playbook: 'reap-dead-agents' });
 
@@ -94,4 +94,23 @@ test.each([
   await create(join(harness.place.folder, 'data', 'STOP'));
   expect((await harness.apply([], 6)).stopped?.reason).toContain('STOP exists');
   expect(harness.writes()).toEqual([]);
+});
+
+test('a signal ends the readings after an action, which is then unconfirmed, and its reason does not claim all of them', async () => {
+  await harness.useApprovedPlan();
+  const stop = new AbortController();
+  harness.faultHook = ({ method }) => {
+    if (method !== 'DELETE') return undefined;
+    stop.abort();
+    return { status: 204 };
+  };
+  const words = ['playbook', 'apply', harness.place.planFile, '--json'];
+  const { exit, json } = await harness.place.tidemark(words, { signal: stop.signal });
+  const [row, ...others] = json<Applied>().rows;
+  expect([exit, row?.status, row?.reason, others]).toEqual([
+    1,
+    'unconfirmed',
+    'the service accepted it, and the readings were interrupted',
+    [],
+  ]);
 });

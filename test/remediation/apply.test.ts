@@ -6,7 +6,7 @@ import type { AgentRecord } from '../../sandbox/platform/context.ts';
 import type { Plan } from '../../src/act/plan-file.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { cli } from '../helpers/cli.ts';
-import { playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
+import { listWrites, playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
 import type { TestProject } from '../helpers/test-project.ts';
 import { type Applied, applyHarness } from './apply-harness.ts';
 
@@ -268,6 +268,43 @@ test('an action is not sent on what a cache has kept for longer than the lag', a
   expect(harness.statuses(applied)[0]).toEqual(['failed', expect.stringContaining('the answer is stale')]);
   expect(harness.writes()).toHaveLength(2);
 });
+
+test.each([
+  ['is as it was', 'applied', null, 3],
+  ['has changed', 'failed', expect.stringContaining('asked to wait'), 2],
+])(
+  'a subject that was read before a long wait for the rate limit is read again, and %s',
+  async (what, status, reason, writes) => {
+    const plan = await harness.useApprovedPlan();
+    const agent = harness.findAgent(plan, 0);
+    let readings = 0;
+    harness.faultHook = ({ method, path }) => {
+      if (method !== 'GET' || !path.endsWith(agent.id) || ++readings > 1) return undefined;
+      const answer = showAgent(agent);
+      if (what === 'has changed') agent.status = 'busy';
+      const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1.0' };
+      return { ...answer, headers };
+    };
+    const applied = await harness.apply([], status === 'applied' ? 0 : 1);
+    expect(harness.statuses(applied)[0]).toEqual([status, reason]);
+    expect([readings > 1, harness.writes().length]).toEqual([true, writes]);
+  },
+);
+
+test.each(['reap-dead-agents', 'rotate-old-keys'])(
+  '%s: what waits for its turn longer than the lag, whenever it is read, is sent once all the same',
+  async (playbook) => {
+    const place = await playbookHarness({ playbook, updatesTable: false });
+    await place.plan(['--max-percent', '100', '--limit', '1']);
+    await place.approve();
+    await place.configure(({ targets }) => {
+      for (const target of targets) Object.assign(target, { lag: 0, limits: { requestsPerSecond: 4 } });
+    });
+    place.sandbox.log.length = 0;
+    expect((await place.apply()).json<Applied>().rows.map(({ status }) => status)).toEqual(['applied']);
+    expect(listWrites(place.sandbox.log)).toHaveLength(1);
+  },
+);
 
 test('it completes while a run holds the warehouse; the next run updates the table', async () => {
   await harness.useApprovedPlan();

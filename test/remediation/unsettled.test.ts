@@ -64,6 +64,28 @@ test('another plan does not repeat a rotation that is unconfirmed, until it is s
   expect(rotations()).toHaveLength(1);
 });
 
+test('a change that Vault lays before a control group is unconfirmed, and its reason says why', async () => {
+  const wrapped = {
+    data: null,
+    wrap_info: { token: 'hvs.CAESIJ-secret', ttl: 300, creation_path: 'keymgmt/key/a/rotate' },
+  };
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'rotate-old-keys',
+    faultHook: ({ method }) => (method === 'POST' ? { status: 200, body: JSON.stringify(wrapped) } : undefined),
+  });
+  await place.plan(['--max-percent', '100', '--limit', '1']);
+  await place.approve();
+  const { stderr, json } = await place.apply([], 1);
+  const [row] = json<{ rows: Row[] }>().rows;
+  expect([row?.status, row?.reason]).toEqual([
+    'unconfirmed',
+    'the service accepted it, and readings over 0.2 s do not show it: Vault wraps what this path answers: give the token a policy that has no `control_group` for it',
+  ]);
+  const ledger = await readFile(join(place.folder, 'data', 'ledger.ndjson'), 'utf8');
+  expect(stderr + ledger).not.toContain('hvs.');
+});
+
 test('a view that may still be created is not created for another finding', async () => {
   const { place, plan, second } = await twoPlans('pin-drift-view', ['saved_views']);
   expect(plan.actions[0]?.finding_ids?.length).toBeGreaterThan(1);

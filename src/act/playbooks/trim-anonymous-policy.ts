@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { textAt, valueAt } from '../../core/json-path.ts';
+import { listGrants } from '../../services/scheduler/acl-rules.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import {
   defineAction,
@@ -80,14 +81,16 @@ export const trimAnonymousPolicy = definePlaybook({
   description: 'reduce the ACL policy `anonymous` to read access',
   table: 'acl_policies',
   actions: [trim],
-  detail: z.object({ policy_name: z.string(), grants: z.array(z.string()) }),
-  plan: async ({ detail: { policy_name, grants } }, ctx) => {
+  detail: z.object({ policy_name: z.string() }),
+  plan: async ({ detail: { policy_name } }, ctx) => {
     const policy = parsePolicy(await ctx.read(scheduler.policies.read, { policy_name }));
     if (policy === null) return skip('the policy is gone');
     const wanted = policy.rules === null ? undefined : readOnlyRules(policy.rules);
     if (wanted === undefined) return skip('its rules cannot be reduced with certainty: edit them by hand');
     if (wanted === '') return skip('none of its rules grants read access: delete the policy by hand if you want that');
-    if (wanted === policy.rules) return skip('its rules grant only read access');
+    // As read: the finding may be of other rules.
+    const grants = listGrants(policy.rules ?? '') ?? [];
+    if (grants.length === 0) return skip('its rules grant only read access');
     const summary = `reduce ACL policy ${policy_name} to read access; it loses ${grants.join(', ')}`;
     return [{ action: trim, inputs: { policy_name, ...policy, wanted_rules: wanted }, summary }];
   },
