@@ -481,7 +481,7 @@ test('a time may be a number of any unit, and as Go prints it', async () => {
   expect(taken.map(({ time }) => time)).toEqual(loaded);
 });
 
-test.each([1e30, '1e400', 'soon'])(
+test.each([1e30, '1e400', 'soon', 'infinity', '10000-01-01T00:00:00Z'])(
   'a time that cannot be read, such as %s, fails its source: none may mean "never"',
   async (time) => {
     const agent = { id: 'agent-1', type: 'agents', attributes: { name: 'a', status: 'exited', 'last-ping-at': time } };
