@@ -136,6 +136,9 @@ const EARLIEST = "timestamptz '2000-01-01 00:00:00+00'";
 /** DuckDB also reads `infinity`, and years with six digits before Christ. To calculate with one fails, or ends the database. */
 const CALENDAR = "timestamptz '0000-01-01 00:00:00+00' and timestamptz '9999-12-31 23:59:59.999999+00'";
 
+/** Of four numbers that are not larger, the sum is a bigint: a rule or report that adds larger ones would fail for every target. */
+const SUMMAND = 2n ** 61n - 1n;
+
 /** The value of a column, with the type that the table declares. */
 function cleanColumn({ name, type }: Column, isPast: boolean): string {
   if (name === 'target') return '$target::varchar';
@@ -147,6 +150,7 @@ function cleanColumn({ name, type }: Column, isPast: boolean): string {
   if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
   const value = `${column}::${type}`;
   if (isPast) return `if(${value} between ${EARLIEST} and ${LATEST}, ${value}, null)`;
+  if (type === 'bigint') return `if(${value} between -${SUMMAND} and ${SUMMAND}, ${value}, null)`;
   if (type !== 'timestamptz') return value;
   return `if(${value} not between ${CALENDAR}, error(${quoteLiteral(`${name} is of no year from 0 to 9999: `)} || ${value}), ${value})`;
 }
