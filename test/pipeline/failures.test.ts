@@ -228,7 +228,8 @@ test('so is one of rows that do not tell when they were created', async () => {
     ...SMALL,
     faultHook: ({ path, query }) => {
       const { agents } = place.sandbox.services.platform.state;
-      if (!path.endsWith(`/${agents[0]?.poolId}/agents`) || query.get('page[number]') !== '2' || changed) return undefined;
+      if (!path.endsWith(`/${agents[0]?.poolId}/agents`) || query.get('page[number]') !== '2' || changed)
+        return undefined;
       changed = true;
       const [deleted] = agents.splice(0, 1);
       if (deleted) agents.push({ ...deleted, id: 'agent-created00000000' });
