@@ -133,6 +133,12 @@ const LATEST = "greatest($as_of::timestamptz, now()) + interval '7 days'";
 /** Services write a time that they do not know as that of the year 1 or 1970, and none of them is older than this. */
 const EARLIEST = "timestamptz '2000-01-01 00:00:00+00'";
 
+/** DuckDB also reads `infinity`, and years with six digits before Christ. To calculate with one fails, or ends the database. */
+const CALENDAR = "timestamptz '0000-01-01 00:00:00+00' and timestamptz '9999-12-31 23:59:59.999999+00'";
+
+/** Of four numbers that are not larger, the sum is a bigint: a rule or report that adds larger ones would fail for every target. */
+const SUMMAND = 2n ** 61n - 1n;
+
 /** The value of a column, with the type that the table declares. */
 function cleanColumn({ name, type }: Column, isPast: boolean): string {
   if (name === 'target') return '$target::varchar';
@@ -143,7 +149,10 @@ function cleanColumn({ name, type }: Column, isPast: boolean): string {
   // A cast from text would parse the JSON again.
   if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
   const value = `${column}::${type}`;
-  return isPast ? `if(${value} between ${EARLIEST} and ${LATEST}, ${value}, null)` : value;
+  if (isPast) return `if(${value} between ${EARLIEST} and ${LATEST}, ${value}, null)`;
+  if (type === 'bigint') return `if(${value} between -${SUMMAND} and ${SUMMAND}, ${value}, null)`;
+  if (type !== 'timestamptz') return value;
+  return `if(${value} not between ${CALENDAR}, error(${quoteLiteral(`${name} is of no year from 0 to 9999: `)} || ${value}), ${value})`;
 }
 
 /** What the statements about the stage of a table are rendered with. */

@@ -222,6 +222,29 @@ test('a list in which one row is deleted and another one created between two pag
   await expectTable(place, 'workspaces', 'spec');
 });
 
+test('so is one of rows that do not tell when they were created', async () => {
+  let changed = false;
+  const place = await testProject({
+    ...SMALL,
+    faultHook: ({ path, query }) => {
+      const { agents } = place.sandbox.services.platform.state;
+      if (!path.endsWith(`/${agents[0]?.poolId}/agents`) || query.get('page[number]') !== '2' || changed)
+        return undefined;
+      changed = true;
+      const [deleted] = agents.splice(0, 1);
+      if (deleted) agents.push({ ...deleted, id: 'agent-created00000000' });
+      return undefined;
+    },
+  });
+  const { agents } = place.sandbox.services.platform.state;
+  const [first] = agents;
+  if (!first) throw new Error('no agent');
+  agents.push(...Array.from({ length: 120 }, (_, number) => ({ ...first, id: `agent-more${number}` })));
+  await place.pull(['--source', 'agents']);
+  expect(changed).toBe(true);
+  await expectTable(place, 'agents', 'spec');
+});
+
 test('a stopped run changes nothing and is recorded as interrupted; the next one is complete', async () => {
   const stop = new AbortController();
   const place = await testProject({

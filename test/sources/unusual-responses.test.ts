@@ -481,7 +481,7 @@ test('a time may be a number of any unit, and as Go prints it', async () => {
   expect(taken.map(({ time }) => time)).toEqual(loaded);
 });
 
-test.each([1e30, '1e400', 'soon'])(
+test.each([1e30, '1e400', 'soon', 'infinity', '10000-01-01T00:00:00Z'])(
   'a time that cannot be read, such as %s, fails its source: none may mean "never"',
   async (time) => {
     const agent = { id: 'agent-1', type: 'agents', attributes: { name: 'a', status: 'exited', 'last-ping-at': time } };
@@ -504,6 +504,7 @@ test('a number or truth value that cannot be read is unknown, and the rows besid
       ControllerRequired: 'true',
     },
     ...{ CreateIndex: -1, ModifyIndex: 1e30, NodesHealthy: 3, ResourceExhausted: '', PluginID: 'ab' },
+    ...{ NodesExpected: '9223372036854775807', ControllersExpected: '-9223372036854775808' }, // rules and reports add and subtract
   };
   const maps = { ReadAllocs: {}, WriteAllocs: { a: { ID: 'a', CreateIndex: '', CreateTime: '' } } };
   const place = await answering({
@@ -522,14 +523,14 @@ test('a number or truth value that cannot be read is unknown, and the rows besid
   });
   await place.pull(['--source', 'volumes', '--source', 'external_volumes']);
   const columns = `current_readers, current_writers, schedulable, controllers_healthy, controller_required, create_index, modify_index,
-    nodes_healthy, resource_exhausted, capacity_bytes`;
+    nodes_healthy, resource_exhausted, capacity_bytes, nodes_expected, controllers_expected`;
   const [first, second] = await place.rows(
     `select columns(*)::varchar from (select ${columns} from volumes order by volume_id)`,
   );
   expect(first).toEqual({
     ...{ current_readers: null, current_writers: null, schedulable: null, create_index: null, modify_index: null },
     ...{ controllers_healthy: '2', controller_required: 'true', nodes_healthy: '3', resource_exhausted: null },
-    capacity_bytes: null,
+    ...{ capacity_bytes: null, nodes_expected: null, controllers_expected: null },
   });
   expect(second).toMatchObject({ current_readers: '1', capacity_bytes: '1024' });
   const external = `select external_id, is_abnormal, capacity_bytes::int as bytes, published_node_ids as nodes from external_volumes

@@ -72,7 +72,7 @@ export function listKeys(pages: readonly SnapshotPage[]) {
 
 /**
  * Sends the pages of a list to a sink, until it does not change while they are read. Several pages are read twice where they have no total, or
- * an item of a later one was created meanwhile.
+ * an item of a later one may have been created meanwhile.
  * @returns the reported total, if any
  */
 export async function sendPages<O extends Operation>(
@@ -114,15 +114,15 @@ function takeIncomplete(error: unknown): Snapshot {
 const CREATED = ['created-at', 'workspace-created-at', 'workspace_created_at'];
 
 /**
- * Whether an item came while a list was read: where one item is deleted and another one created between two pages, the total stays, and an
- * item that moves to an earlier page is left out.
- * @param answered times of the pages as the service tells the present in the header `Date`, which has whole seconds
- * @param created times of the items of later pages; what is later than the reading is of a clock that is ahead
+ * Whether an item may have come while a list was read: where one item is deleted and another one created between two pages, the total stays,
+ * and an item that moves to an earlier page is left out.
+ * @param answered times of the pages as the service tells the present in the header `Date`, which has whole seconds; NaN where it does not
+ * @param created times of the items of later pages, NaN where they do not tell; what is later than the reading is of a clock that is ahead
  */
-function hasCreation(answered: readonly number[], created: readonly number[]): boolean {
-  const from = answered.find(Number.isFinite) ?? Number.POSITIVE_INFINITY;
+function mayHaveCreation(answered: readonly number[], created: readonly number[]): boolean {
+  const from = answered.find(Number.isFinite) ?? Number.NaN;
   const until = (answered.at(-1) ?? 0) + 1000;
-  return created.some((time) => time >= from && time <= until);
+  return created.some((time) => !(time < from || time > until));
 }
 
 function readCreated(item: unknown): number {
@@ -168,5 +168,5 @@ async function readPages<O extends Operation>(
   }
   if (total === undefined) return pages > 1 ? { unproven: seen } : {};
   if (seen.size !== total) return { inconsistent: `${plural(seen.size, 'row')} received, ${total} reported` };
-  return hasCreation(answered, created) ? { total, unproven: seen } : { total };
+  return mayHaveCreation(answered, created) ? { total, unproven: seen } : { total };
 }
