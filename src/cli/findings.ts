@@ -1,4 +1,3 @@
-import type { Config } from '../config/config.ts';
 import { findNamed } from '../config/suggest.ts';
 import { FINDING_STATES, type FindingState, SEVERITIES, type Severity } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
@@ -6,11 +5,11 @@ import { EXIT, TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
 import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import { loadDefinitions } from '../run/plugins/index.ts';
+import { type AssessedView, findAssessmentGaps } from '../run/assessment-gaps.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
 import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, readRules } from '../tell/findings/rules.ts';
-import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
+import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, type Lists, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
@@ -51,11 +50,7 @@ interface FindingsFlags extends Lists<'rule' | 'target'> {
 type KnownRules = Readonly<ReturnType<typeof readRules>>;
 
 /** An open warehouse, and the targets and rules that the filters select. */
-interface FindingsView extends OpenWarehouse, KnownRules {
-  readonly config: Config;
-  readonly now: string;
-  readonly targets: readonly string[];
-}
+interface FindingsView extends AssessedView, Pick<KnownRules, 'invalid'> {}
 
 export async function list(context: Context, options: FindingsFlags): Promise<void> {
   const config = readLocalConfig(context);
@@ -151,28 +146,6 @@ async function gate(
   if (count > 0) log.error(`${plural(count, 'finding')} ${level}, ${states.join(' or ')}`);
   if (count > 0) exit(EXIT.findings);
   else if (gaps.length > 0) exit(EXIT.incomplete);
-}
-
-/** Why findings of this severity may be missing: incomplete sources, rules without an assessment, targets never pulled. */
-export async function findAssessmentGaps(
-  view: Omit<FindingsView, 'invalid'>,
-  failOn: Severity,
-): Promise<readonly string[]> {
-  const { database, files, config, now, rules } = view;
-  const relevant = rules.filter(({ worst }) => atOrAbove(failOn).includes(worst));
-  const requiredSources = new Set(relevant.flatMap((rule) => [...rule.sources, ...rule.elsewhere]));
-  const { sources } = await loadDefinitions(config, {}, () => false);
-  const kinds = new Set(sources.filter(({ name }) => requiredSources.has(name)).map(({ kind }) => kind));
-  const targets = config.targets.filter(({ name, kind }) => view.targets.includes(name) && kinds.has(kind));
-  const rows = await database.rows(files.read('warehouse/unassessed'), {
-    now,
-    targets: JSON.stringify(targets.map(({ name }) => name)),
-    stale_hours: config.thresholds.staleHours,
-    rules: JSON.stringify(
-      relevant.map(({ name, sources: own, elsewhere }) => ({ rule: name, sources: own, elsewhere })),
-    ),
-  });
-  return rows.map(({ target, reason }) => `${target}: ${reason}`);
 }
 
 export async function accept(
