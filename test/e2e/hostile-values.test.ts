@@ -87,7 +87,7 @@ function plant({ services }: RunningSandbox): void {
   const [plugin] = scheduler.state.plugins.values();
   plugin!.externals.set('big', {
     id: 'big',
-    capacityBytes: 2n ** 63n - 1n,
+    capacityBytes: 2n ** 61n - 1n,
     snapshotId: '',
     abnormal: true,
     status: TEXTS[0]!,

@@ -31,7 +31,7 @@ async function readTold(warehouse: ReportWarehouse, day: number) {
 async function readDifference(warehouse: ReportWarehouse, from: number, to: number) {
   const { database, files } = warehouse;
   const declared = [...(await loadTables(files)).values()].filter(({ name }) => TOLD.includes(name));
-  const params = { from: night(from), to: night(to), target: null, project: null, subject: null };
+  const params = { from: night(from), to: night(to), targets: null, project: null, subject: null };
   const sql = renderDifference(files, await selectPresent(warehouse, declared));
   const rows = await database.script(fillParams(sql, params));
   return rows.map(({ table, key, change, column }) => [table, key, change, column]).sort();

@@ -20,7 +20,7 @@ async function changesOf(warehouse: ReportWarehouse, day: number, table = 'works
 
 async function differenceOf({ database, files }: ReportWarehouse, from: number, to: number): Promise<readonly Row[]> {
   const tables = [...(await loadTables(files)).values()].filter(({ name }) => name === 'workspaces');
-  const params = { from: night(from), to: night(to), target: null, project: null, subject: null };
+  const params = { from: night(from), to: night(to), targets: null, project: null, subject: null };
   const rows = await database.script(fillParams(renderDifference(files, tables), params));
   return rows.sort((a, b) => `${a.key} ${a.column}`.localeCompare(`${b.key} ${b.column}`));
 }
