@@ -41,7 +41,7 @@ export async function expectNights(nights: number, seed: number, cleanup: Cleanu
     expect(sorted(ofNight), `changes of night ${night}, seed ${seed}`).toEqual(sorted(model.changesOf(night)));
   }
   for (const [from, to] of pairs(nights)) {
-    const params = { from: nightTime(from), to: nightTime(to), target: null, project: null, subject: null };
+    const params = { from: nightTime(from), to: nightTime(to), targets: null, project: null, subject: null };
     const sql = renderDifference(files, [...tables.values()]);
     const difference = (await database.script(fillParams(sql, params))).map(toTold);
     expect(sorted(difference), `difference of nights ${from} and ${to}, seed ${seed}`).toEqual(
