@@ -371,6 +371,33 @@ test.each(DONE_BY_OTHERS)(
   },
 );
 
+test('pin-drift-view: undo leaves a part of the query that someone else has added before the update was confirmed', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'pin-drift-view',
+    sources: ['saved_views'],
+    flavor: 'hashicorp',
+    faultHook: ({ method }) => {
+      if (method !== 'PATCH') return undefined;
+      Object.assign(view, { query: { ...wanted, grouping: ['project'] } });
+      return { status: 504, body: '{}' };
+    },
+  });
+  const run = async () => {
+    const plan = await place.plan(['--max-percent', '100']);
+    await place.approve();
+    expect((await place.apply()).json<Rows>().rows).toMatchObject([{ status: 'applied' }]);
+    return plan;
+  };
+  await run();
+  const view = place.sandbox.services.platform.state.views.find(({ name }) => name.includes('Tidemark'))!;
+  const wanted = view.query;
+  view.query = { ...wanted, filter: [] };
+  const plan = await run();
+  const undo = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([undo.exit, undo.stderr]).toEqual([6, expect.stringContaining(CHANGED('the view'))]);
+});
+
 test('a view of the same name, which someone else creates in the same moment, does not confirm a view', async () => {
   let isCreated = false;
   const place = await playbookHarness({
