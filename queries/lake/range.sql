@@ -3,6 +3,7 @@
 -- lake has runs of this writer and none is missing, -infinity for none; is_late: a run is missing before the last one that the lake has, as
 -- where a landing was loaded again; last, last_of_all: the last publish of this writer and of any; is_ahead: the lake has a run that the
 -- warehouse does not have; is_shared: other writers have published
+-- parameters: $whole_since: a run of before the history is published only with a new lake
 with
   own as (from lake_runs where is_own),
   missing as (
@@ -10,7 +11,10 @@ with
     from runs
     where
       started_at > coalesce((select max(as_of) from own), '-infinity')
-      or run_id not in (select run_id from lake_runs_changes where run_id is not null)
+      or (
+        started_at >= $whole_since::timestamptz
+        and run_id not in (select run_id from lake_runs_changes where run_id is not null)
+      )
   )
 select
   (select max(started_at) from runs) as latest,

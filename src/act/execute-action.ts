@@ -70,9 +70,11 @@ export function recordUnsent(attempt: Attempt, status: 'skipped' | 'failed', rea
   return conclude(attempt, keepEarlier(attempt, newIntent(attempt)), { status, reason });
 }
 
-/** An undo restores what an earlier request found, which may still take effect. */
+/** An earlier request may still take effect: an undo restores what it found, and knows from its time what another plan has done since. */
 function keepEarlier({ previous }: Attempt, intent: ActionIntent): LedgerEntry {
-  return isAmbiguous(previous) ? { ...intent, before: previous.before, ...keepAnswer(previous) } : intent;
+  if (!isAmbiguous(previous)) return intent;
+  const { before, started_at } = previous;
+  return { ...intent, before, started_at, ...keepAnswer(previous) };
 }
 
 /** A result that the ledger does not hold: the action is due later, or stays open. */

@@ -54,12 +54,12 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
   const { database, files } = reader;
   await viewRuns(reader);
   await database.run(files.read('lake/visible'), { writer });
-  const [row] = await database.rows(files.read('lake/range'));
+  const wholeSince = (await readHistoryStart(database.rows, files)) ?? BEGINNING;
+  const [row] = await database.rows(files.read('lake/range'), { whole_since: wholeSince });
   const visible = visiblePublishes.parse(row);
   const keep = () => visible.is_shared;
   await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS, keep });
   await database.run(files.read('lake/foreign'));
-  const wholeSince = (await readHistoryStart(database.rows, files)) ?? BEGINNING;
   // Before that time, what the warehouse lacks is no change.
   const next = visible.next && Date.parse(visible.next) < Date.parse(wholeSince) ? wholeSince : visible.next;
   return { ...visible, next, writer, wholeSince, start: visible.last_of_all > 0 ? wholeSince : BEGINNING };

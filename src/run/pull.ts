@@ -15,6 +15,8 @@ import { LoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/client.ts';
 import { identifyService } from '../services/describe-server.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { loadTables } from '../warehouse/tables.ts';
 import { refreshLifecycle } from './lifecycle.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { type PullTask, pullSource } from './pull-source.ts';
@@ -201,18 +203,25 @@ function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkErro
   return manifests.get(pullKey(pull)) ?? new TidemarkError('DATA', 'that run did not land this source', { hint });
 }
 
+/** Sources of declared tables that this process does not have: a program may pull them with the library (docs/library.md). */
+function listOthers(files: SqlFiles, sources: readonly SourceDefinition[]): readonly string[] {
+  const known = new Set<string | undefined>(sources.map(({ name }) => name));
+  return [...loadTables(files).values()].flatMap(({ source }) => (known.has(source) ? [] : (source ?? [])));
+}
+
 /**
- * A source or target that the configuration leaves out, or that no plugin has any more, has no state, so that nothing reports it as failed or stale. A target that
- * another shard has is not left out. What the service of a target cannot answer is recorded as such.
+ * A source or target that the configuration leaves out, or that neither a plugin nor a table has any more, has no state, so that nothing reports it as failed or stale.
+ * A target that another shard has is not left out. What the service of a target cannot answer is recorded as such.
  */
 async function recordLeftOut(
   { config, runId, asOf, warehouse, writes }: RunContext,
   sources: readonly SourceDefinition[],
 ): Promise<void> {
   const { database, files } = warehouse;
+  const others = listOthers(files, sources);
   const selections = config.targets.map((target) => {
-    const wanted = sources.filter((source) => isWanted(target, source));
-    return { target: target.name, sources: wanted.map(({ name }) => name) };
+    const wanted = sources.filter((source) => isWanted(target, source)).map(({ name }) => name);
+    return { target: target.name, sources: target.sources === undefined ? [...wanted, ...others] : wanted };
   });
   const unanswered = JSON.stringify(findUnanswered(config.targets));
   const targets = [...config.targets.map(({ name }) => name), ...(config.elsewhere ?? [])];

@@ -36,23 +36,50 @@ test('findings of stale sources end, and nothing waits for them, once the target
   expect(await place.rows("select count(*)::int as n from pulls where status = 'left-out'")).toEqual([{ n: 3 }]);
 });
 
-test.each<[what: string, leaveOut: (config: ConfigDocument) => void]>([
+const withoutPlugin = (config: ConfigDocument) => {
+  config.plugins = [];
+  delete findTarget(config, 'vault').sources;
+  findTarget(config, 'vault').without = ['keys', 'kms_providers', 'key_distributions'];
+};
+
+const OWN_TABLE = `-- grain: one row per thing
+-- key: name
+-- source: own
+create table if not exists own_history (
+  target varchar not null, -- target
+  name varchar, -- name
+  extra json, -- others
+  valid_from timestamptz not null, -- from
+  valid_to timestamptz -- to
+);
+`;
+
+type Left = readonly { readonly status: string }[];
+
+test.each<[what: string, leaveOut: (config: ConfigDocument) => void, table: string | undefined, left: Left]>([
   [
-    'that the target does not have any more',
+    'that the target does not have any more, has no state',
     (config) => {
       findTarget(config, 'vault').sources = ['mesh_roles'];
     },
+    undefined,
+    [],
   ],
+  ['that is not under `plugins:` any more, has no state', withoutPlugin, undefined, []],
   [
-    'that is not under `plugins:` any more',
-    (config) => {
-      config.plugins = [];
-      delete findTarget(config, 'vault').sources;
-      findTarget(config, 'vault').without = ['keys', 'kms_providers', 'key_distributions'];
-    },
+    'whose table stays has its state: a program may pull it with the library',
+    withoutPlugin,
+    OWN_TABLE,
+    [{ status: 'failed' }],
   ],
-])('a source of a plugin %s has no state', async (_, leaveOut) => {
+])('a source of a plugin %s', async (_, leaveOut, table, left) => {
   const place = await testProject({ workspaces: 5 });
+  if (table !== undefined) {
+    await mkdir(join(place.folder, 'queries', 'tables'), { recursive: true });
+    await mkdir(join(place.folder, 'queries', 'load'), { recursive: true });
+    await writeFile(join(place.folder, 'queries', 'tables', 'own.sql'), table);
+    await writeFile(join(place.folder, 'queries', 'load', 'own.sql'), "select 'a' as name, null as extra\n");
+  }
   const source = "{ name: 'own', kind: 'secrets', extract: async () => { throw new Error('no') }, checkAccess() {} }";
   await writeFile(join(place.folder, 'plugin.mjs'), `export default { sources: [${source}] };\n`);
   const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
@@ -62,11 +89,12 @@ test.each<[what: string, leaveOut: (config: ConfigDocument) => void]>([
     config.targets = [findTarget(config, 'vault')];
     findTarget(config, 'vault').sources = ['mesh_roles', 'own'];
   });
-  expect((await place.tidemark(['pull', '--now', at(0)])).exit).toBe(1);
+  const { exit, stderr } = await place.tidemark(['pull', '--now', at(0)]);
+  expect(exit, stderr).toBe(1);
   expect(await own()).toEqual([{ status: 'failed' }]);
   await place.configure(leaveOut);
   await place.pull(['--now', at(1)]);
-  expect(await own()).toEqual([]);
+  expect(await own()).toEqual(left);
 });
 
 test('a source of the kind that a target had by mistake has no state once the kind is right', async () => {

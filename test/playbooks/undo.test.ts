@@ -371,6 +371,33 @@ test.each(DONE_BY_OTHERS)(
   },
 );
 
+test('pin-drift-view: undo leaves a part of the query that someone else has added before the update was confirmed', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'pin-drift-view',
+    sources: ['saved_views'],
+    flavor: 'hashicorp',
+    faultHook: ({ method }) => {
+      if (method !== 'PATCH') return undefined;
+      Object.assign(view, { query: { ...wanted, grouping: ['project'] } });
+      return { status: 504, body: '{}' };
+    },
+  });
+  const run = async () => {
+    const plan = await place.plan(['--max-percent', '100']);
+    await place.approve();
+    expect((await place.apply()).json<Rows>().rows).toMatchObject([{ status: 'applied' }]);
+    return plan;
+  };
+  await run();
+  const view = place.sandbox.services.platform.state.views.find(({ name }) => name.includes('Tidemark'))!;
+  const wanted = view.query;
+  view.query = { ...wanted, filter: [] };
+  const plan = await run();
+  const undo = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([undo.exit, undo.stderr]).toEqual([6, expect.stringContaining(CHANGED('the view'))]);
+});
+
 test('a view of the same name, which someone else creates in the same moment, does not confirm a view', async () => {
   let isCreated = false;
   const place = await playbookHarness({
@@ -460,6 +487,41 @@ test('of two plans that changed a subject, the one that did it last is undone, a
     expect.stringContaining(`plan ${first.plan_id} has changed it since`),
   ]);
   expect((await undo(first)).json<Plan>().actions).toHaveLength(1);
+});
+
+test('what another plan did after a call without a clear answer is left to its undo, also if the first one was applied again and sent nothing', async () => {
+  let failing: { readonly method: string; readonly status: number } | undefined;
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'scope-unused-pools',
+    faultHook: ({ method, path }) =>
+      method === failing?.method && path.endsWith(id) ? { status: failing.status, body: '{}' } : undefined,
+  });
+  const { tidemark, sandbox } = place;
+  const words = ['--max-percent', '100', '--limit', '1'];
+  const [first, second] = [await place.plan(words), await place.plan(words)];
+  const id = String(first.actions[0]!.params.id);
+  const later = (minutes: number) => ['--now', new Date(sandbox.now.getTime() + minutes * 60_000).toISOString()];
+  const apply = async ({ plan_id }: Plan, minutes: number, exit: number) => {
+    const applied = await tidemark(['playbook', 'apply', plan_id, ...later(minutes)]);
+    expect(applied.exit, applied.stderr).toBe(exit);
+  };
+  for (const { plan_id } of [first, second]) await tidemark(['playbook', 'approve', plan_id, '--by', 'the operator']);
+  failing = { method: 'PATCH', status: 504 };
+  await apply(first, 1, 1);
+  failing = undefined;
+  await apply(second, 2, 0);
+  failing = { method: 'GET', status: 401 };
+  await apply(first, 3, 1);
+  failing = undefined;
+  const undo = ({ plan_id }: Plan) => tidemark(['playbook', 'undo', plan_id, '--json', ...later(5)]);
+  const changed = [6, expect.stringContaining(`plan ${second.plan_id} has changed it since`)];
+  const refused = await undo(first);
+  expect([refused.exit, refused.stderr]).toEqual(changed);
+  await apply(first, 4, 0);
+  const confirmed = await undo(first);
+  expect([confirmed.exit, confirmed.stderr]).toEqual(changed);
+  expect((await undo(second)).json<Plan>().actions).toHaveLength(1);
 });
 
 test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {

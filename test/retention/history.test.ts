@@ -306,4 +306,11 @@ test('a run of before the history that is loaded late takes nothing from the lak
   await project.publish();
   expect(await inLake()).toEqual(before);
   expect(before).toHaveLength(5);
+  // It is not late for ever: the warehouse would never be pruned again.
+  const context = quietContext(project.folder, {
+    clock: { now: () => new Date('2027-08-01T00:00:00Z'), frozen: true },
+  });
+  expect((await findHorizon({ ...project.config, historyDays: 200 }, context))?.toISOString()).toBe(
+    '2026-07-10T02:15:00.000Z',
+  );
 });

@@ -116,7 +116,9 @@ const update = defineAction(updateInputs, {
     names: z.object({ view_id: z.string() }),
     subject: 'the view',
     fields: z.looseObject({ view_id: z.string(), name: z.string(), query: z.record(z.string(), z.json()) }),
-    isLeft: () => true, // nothing else confirms it
+    // What confirms it does not look at the other parts of the query, which the update removes, if the service does not keep them.
+    isLeft: (after: ReturnType<typeof observed.observe>, { others }: z.infer<typeof updateInputs>) =>
+      after?.others === undefined || isSameQuery(after.others, others),
     body: (view) => ({
       data: { name: view.name, query: { ...(valueAt(view, 'others') as object | undefined), ...view.query } },
     }),
