@@ -72,6 +72,7 @@ function groupRights(
 async function pullWith(place: TestProject, kind: TokenKind, text: string): Promise<readonly string[]> {
   const token = place.sandbox.createToken(kind, toGrant(kind, text));
   await place.configure((config) => {
+    config.data = `./data-${token}`; // of a policy that is loaded and not shown, nothing is known
     findTarget(config, NAMES[kind]).token = token;
   });
   const { stdout } = await place.tidemark(['pull', '--json', '--fresh']);
