@@ -37,7 +37,11 @@ with
       -- what is known for the first time, or no longer, is no change
       value - first_assessed + unwatched - before as grown,
       coalesce(grown <> 0, false) as differs,
-      if(grown > 0, '+', '−') || printf('%.15g', abs(grown)) as difference,
+      if(grown > 0, '+', '−')
+      || coalesce(
+        format('{:,}', if(grown = trunc(grown), try_cast(abs(grown) as bigint), null)),
+        printf('%.15g', abs(grown))
+      ) as difference,
       concat_ws(
         ', ',
         format('{:,} new', nullif(added, 0)),
@@ -49,8 +53,8 @@ with
       ) as named,
       concat_ws(
         ' ',
-        '+' || nullif(coalesce(added, 0) + coalesce(returned, 0), 0),
-        '−' || nullif(coalesce(resolved, 0) + coalesce(deleted, 0), 0)
+        format('+{:,}', nullif(coalesce(added, 0) + coalesce(returned, 0), 0)),
+        format('−{:,}', nullif(coalesce(resolved, 0) + coalesce(deleted, 0), 0))
       ) as short,
     from metrics
   ),
@@ -75,7 +79,7 @@ select
   named <> '' or differs as is_changed,
   case
     when one is not null and many is not null and (value <> 0 or change is not null)
-      then concat(printf('%.15g', value), ' ', if(value = 1, one, many), ' (' || change || ')')
+      then concat(coalesce(format('{:,}', if(value = trunc(value), try_cast(value as bigint), null)), printf('%.15g', value)), ' ', if(value = 1, one, many), ' (' || change || ')')
   end as phrase,
   coalesce(subject, "order") as subject_order,
 from told

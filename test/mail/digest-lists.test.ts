@@ -126,7 +126,8 @@ describe('the lists of a digest', () => {
     await warehouse.evaluate(FIRST);
     await warehouse.pull(SECOND, { workspaces: ids.map((id) => drifting(id)) });
     await warehouse.evaluate(SECOND);
-    const { text } = await warehouse.digest(SECOND);
+    const { text, subject } = await warehouse.digest(SECOND);
+    expect(subject).toContain('1,001 drifting (+1,001)');
     expect(text).toContain('workspaces drifting: 1,001 (1,001 new)');
     expect(text).toContain('workspaces: 1,001 changed (1,001 by others)');
   });

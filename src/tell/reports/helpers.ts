@@ -1,5 +1,6 @@
 import { utcDay } from 'd3-time';
 import Handlebars, { type HelperOptions } from 'handlebars';
+import { formatCompact } from '../../core/clock.ts';
 import { tableLines } from '../../core/text-table.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { splitList } from '../../warehouse/sql-files.ts';
@@ -67,7 +68,7 @@ function registerFormatHelpers(helper: RegisterHelper): void {
   helper('line', (value: Value) => toLine(formatValue(value, 'text')));
   helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));
   helper('ics', (value: Value) => escapeCalendarText(String(value ?? '')));
-  helper('ics_time', (time: string) => time.replaceAll(/[-:]/gu, ''));
+  helper('ics_time', (time: string) => formatCompact(new Date(time)));
   helper('upper', (text: string) => text.toUpperCase());
   helper('eq', (a: Value, b: Value) => a === b);
   helper('gt', (a: number, b: number) => a > b);
