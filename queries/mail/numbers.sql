@@ -44,10 +44,7 @@ with
       ) as difference,
       concat_ws(
         ', ',
-        format('{:,} new', nullif(added, 0)),
-        format('{:,} returned', nullif(returned, 0)),
-        format('{:,} resolved', nullif(resolved, 0)),
-        format('{:,} deleted', nullif(deleted, 0)),
+        told_changes(added, returned, resolved, deleted),
         format('{:,} assessed for the first time', nullif(first_assessed, 0)),
         format('{:,} no longer watched', nullif(unwatched, 0))
       ) as named,

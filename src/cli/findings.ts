@@ -1,5 +1,6 @@
 import { findNamed } from '../config/suggest.ts';
 import { FINDING_STATES, type FindingState, SEVERITIES, type Severity } from '../core/choices.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
@@ -106,7 +107,7 @@ function warnNotEvaluated({ log, clock }: Context, targets: readonly Row[], stal
     const since = evaluated_at === null ? 'no rule was ever evaluated' : 'no rule was evaluated since';
     log.warn(`${target}: pulled at ${formatTime(pulled_at)}, and ${since}: \`tidemark run JOB\` evaluates the rules`);
   }
-  const since = clock.now().getTime() - staleHours * 3_600_000;
+  const since = clock.now().getTime() - staleHours * HOUR_MS;
   const isOld = ({ waits, evaluated_at }: Row) =>
     !waits && evaluated_at !== null && Date.parse(String(evaluated_at)) < since;
   for (const [at, old] of groupBy(targets.filter(isOld), ({ evaluated_at }) => formatTime(evaluated_at)))

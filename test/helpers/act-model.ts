@@ -16,8 +16,8 @@ import { createRandom } from './rate-simulation.ts';
 
 /**
  * Commands, people and faults of a service in a random order, and what must hold whatever happens: nothing is sent that is not approved, each
- * action is sent at most once unless it was certainly not done, just after its subject was read as planned; the ledger only grows; and what was
- * done, or may be, is told.
+ * action is sent at most once unless it was certainly not done, just after its subject was read as planned; the ledger only grows; and it says
+ * of each action whether it was done, or may have been.
  */
 
 type Services = PlaybookHarness['sandbox']['services'];
@@ -437,7 +437,7 @@ export class ActModel {
     }
   }
 
-  /** What may have been done, or may be yet, is told where it is not applied. */
+  /** An action that is not applied, and may have been done or may still take effect, keeps its ambiguous answer. */
   #checkDoubt(entry: LedgerEntry | undefined): void {
     const { status, answer, before, action_id } = entry as ActionOutcome;
     if (status !== 'failed' && status !== 'skipped') return;

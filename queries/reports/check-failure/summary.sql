@@ -79,7 +79,7 @@ select
       format('{:,} of {:,} {} {} checks', failing, workspaces, if(workspaces = 1, 'workspace', 'workspaces'), if(workspaces = 1 or failing = 1, 'fails its', 'fail their')),
       if(workspaces = 1, 'It is not known whether the workspace fails its checks', format('It is not known which of {:,} workspaces fail their checks', workspaces))
     ),
-    if(baseline or not is_known, null, told_changes(newly_failing, returned, resolved, deleted)),
+    if(baseline or not is_known, null, coalesce(told_changes(newly_failing, returned, resolved, deleted), 'nothing changed')),
     if(errored = 0 or not is_known, null, format('{:,} with errored checks', errored))
   ) as headline,
   case

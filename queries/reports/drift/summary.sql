@@ -73,7 +73,7 @@ select
       if(workspaces = 1, 'It is not known whether the workspace drifts', format('It is not known which of {:,} workspaces drift', workspaces))
     )
     || if(drifting_not_assessed = 0, '', format(', {:,} of them not assessed now', drifting_not_assessed)),
-    if(baseline or not is_known, null, told_changes(newly_drifted, returned, resolved, deleted)),
+    if(baseline or not is_known, null, coalesce(told_changes(newly_drifted, returned, resolved, deleted), 'nothing changed')),
     if(unknown = drifting_not_assessed or not is_known, null, format('{:,} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
   ) as headline,
   case

@@ -69,10 +69,7 @@ select
   nullif(
     concat_ws(
       ', ',
-      format('{:,} new', nullif(newly, 0)),
-      format('{:,} returned', nullif(returned, 0)),
-      format('{:,} resolved', nullif(resolved, 0)),
-      format('{:,} deleted', nullif(deleted, 0)),
+      told_changes(newly, returned, resolved, deleted),
       if(not has_changes and number <> before, format('{}{:,}', if(number > before, '+', '−'), abs(number - before)), null)
     ),
     ''
