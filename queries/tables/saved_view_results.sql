@@ -1,5 +1,6 @@
 -- grain: one row per saved view, with the outcome of running it
 -- key: view_id
+-- part: view_id
 -- source: saved_view_rows
 -- acted: platform.views view_id
 create table if not exists saved_view_results_history (

@@ -1,6 +1,7 @@
 -- grain: one row per row that a saved view returns
 -- key: view_id, row_id, ordinal
 -- computed: position
+-- part: view_id
 -- source: saved_view_rows
 -- volatile: yes
 -- acted: platform.views view_id

@@ -1,2 +1,2 @@
 -- By name, since columns added by a migration come last.
-insert into findings by name select * exclude (change) from transition;
+insert into findings by name select * exclude (change, is_same) from transition where not is_same;

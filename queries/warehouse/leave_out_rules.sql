@@ -16,6 +16,7 @@ select
     null as accepted_weight
   ),
   'left out' as change,
+  false as is_same,
 from findings
 anti join evaluated_rules using (rule)
 where state <> 'resolved' and finding_id not in (select finding_id from transition);

@@ -1,41 +1,23 @@
--- grain: one row per finding that this evaluation touches, as it is afterwards; change: the event to record, if any
+-- grain: one row per finding that this evaluation touches, as it is afterwards; change: the event to record, if any; is_same: only `last_seen` differs
 -- Reads subject_candidates, the subjects that were ever seen.
 -- Unknown is never reported as clean: only an assessed rule that neither returns a subject nor calls it unknown resolves a finding. What
 -- the configuration leaves out ends as well, with a reason of its own.
 create or replace temp table transition as
 with
   ranks as (select * from (values ('info', 1), ('warning', 2), ('critical', 3)) as levels (severity, rank)),
-  results as (
+  seen as (
     select
       candidates.* replace (
         coalesce(candidates.severity, evaluated_rules.severity) as severity,
         coalesce(candidates.subject_type, evaluated_rules.subject) as subject_type,
-        trim(regexp_replace(candidates.title, '[\s\x00-\x1f\x7f]+', ' ', 'g')) as title, -- names may contain line breaks
+        one_line(candidates.title) as title,
         coalesce(candidates.unknown, false) as unknown
       ),
+      ranks.rank,
     from candidates
     join evaluated_rules using (rule)
-  ),
-  -- a subject that a rule returns twice counts once, with the higher severity
-  seen as (
-    select results.*, ranks.rank
-    from results
-    join ranks using (severity)
+    join ranks on ranks.severity = coalesce(candidates.severity, evaluated_rules.severity)
     where subject_id is not null
-    qualify row_number() over (
-      partition by rule, target, subject_id
-      order by unknown, ranks.rank desc, weight desc nulls last, title, detail::varchar
-    ) = 1
-  ),
-  doubts as (
-    select findings.rule, findings.target, findings.subject_id, min(scopes.title) as why
-    from findings
-    join results as scopes
-      on scopes.rule = findings.rule
-      and scopes.target = findings.target
-      and scopes.subject_id is null
-      and json_contains(findings.detail, scopes.detail)
-    group by findings.rule, findings.target, findings.subject_id
   ),
   -- rules that need what the configuration leaves out of a target
   left_out as (
@@ -61,23 +43,6 @@ with
     cross join (from left_out anti join evaluated_sources using (target)) as gone
     where len(evaluated_rules.sources) = 0
   ),
-  -- what belongs to a part that could not be listed, or may belong to it: its rows are those of an earlier pull
-  cut as (
-    select subjects.rule, subjects.target, subjects.subject_id, min(parts.reason) as why
-    from (
-      select rule, target, subject_id, detail from findings
-      union all
-      select rule, target, subject_id, detail from seen
-    ) as subjects
-    join rule_parts as parts
-      on parts.rule = subjects.rule
-      and parts.target = subjects.target
-      and (
-        not coalesce(json_exists(subjects.detail, '$.' || parts.part), false)
-        or (subjects.detail ->> ('$.' || parts.part)) is not distinct from parts.value
-      )
-    group by subjects.rule, subjects.target, subjects.subject_id
-  ),
   known as (
     select findings.*, ranks.rank as accepted_rank
     from findings
@@ -100,10 +65,10 @@ with
       -- what an interrupted run found is new until a run reports it
       interrupted.started_at is null or coalesce(interrupted.reported_at < $as_of::timestamptz, false) as reported,
       case
-        when assessed.assessed and cut.why is not null then 'unsure'
+        when assessed.assessed and doubtful.cut is not null then 'unsure'
         when assessed.assessed and not matched.seen.unknown then 'found'
         when assessed.assessed and matched.seen.unknown then 'unsure'
-        when assessed.assessed and doubts.why is not null then 'unsure'
+        when assessed.assessed and doubtful.doubt is not null then 'unsure'
         when assessed.assessed and deleted.subject_id is not null then 'deleted'
         when assessed.assessed then 'gone'
         when assessed.tried then 'unsure'
@@ -112,15 +77,14 @@ with
       end as verdict,
       case
         when not assessed.assessed then assessed.why
-        when cut.why is not null then cut.why
+        when doubtful.cut is not null then doubtful.cut
         when matched.seen.unknown then matched.seen.title
-        else doubts.why
+        else doubtful.doubt
       end as why,
     from matched
     left join assessments as assessed using (rule, target)
     left join not_watched using (rule, target)
-    left join doubts using (rule, target, subject_id)
-    left join cut using (rule, target, subject_id)
+    left join doubtful_subjects as doubtful using (rule, target, subject_id)
     left join interrupted_runs as interrupted on interrupted.started_at = matched.known.state_since
     left join (from subject_candidates where not is_present) as deleted
       on deleted.subject_type = matched.known.subject_type
@@ -189,6 +153,10 @@ select
   if(change in ('gone', 'deleted', 'left out'), null, known.accepted_severity) as accepted_severity,
   if(change in ('gone', 'deleted', 'left out'), null, known.accepted_weight) as accepted_weight,
   change,
+  change is null
+  and row(subject_type, subject_name, title, detail, group_key, weight, unassessed_since) is not distinct from
+    row(known.subject_type, known.subject_name, known.title, known.detail, known.group_key, known.weight, known.unassessed_since)
+    as is_same,
 from changed
 where
   (verdict = 'found' and (known.state is null or known.state = 'resolved'))

@@ -172,3 +172,16 @@ test('the same run again changes nothing, whatever a finding goes through', asyn
     expect(await everything(), `run ${index + 1}`).toEqual(once);
   }
 });
+
+test('a finding that is found again as it was keeps its row, of which only `last_seen` changes', async () => {
+  const warehouse = await createFindingsWarehouse();
+  const rows = () => warehouse.database.rows('select rowid, * exclude (detail) from findings order by subject_id');
+  await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true), workspace('ws-2', true)]);
+  const [same, other] = await rows();
+
+  await pullAndEvaluate(warehouse, 2, [workspace('ws-1', true), workspace('ws-2', true, 9)]);
+  const [sameNow, otherNow] = await rows();
+  expect(sameNow).toEqual({ ...same, last_seen: runTime(2) });
+  expect(otherNow).toMatchObject({ subject_id: 'ws-2', weight: 9, last_seen: runTime(2) });
+  expect(otherNow?.rowid).not.toBe(other?.rowid);
+});

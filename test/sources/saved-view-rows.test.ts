@@ -104,3 +104,46 @@ test('a saved view that changes while it is read, or is refused at a later page,
     { status: 'ok', result_rows: 2 },
   ]);
 });
+
+test('a saved view that changes at every reading is unknown, and keeps its rows; where all of them do, the source fails', async () => {
+  const item = (id: string) => ({ id, type: 'visibility-workspace', attributes: {} });
+  const page = (id: string, number: string) => ({
+    status: 200,
+    body: JSON.stringify({
+      data: [item(id)],
+      meta: { pagination: { 'next-page': number === '1' ? 2 : null, 'total-pages': 2, 'total-count': 2 } },
+    }),
+  });
+  const views: string[] = [];
+  let readings = 0;
+  let isChanging = (_view: string) => false;
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path, query }) => {
+      const view = /views\/([^/]+)\/results/u.exec(path)?.[1];
+      if (view === undefined) return undefined;
+      if (!views.includes(view)) views.push(view);
+      const number = query.get('page[number]') ?? '1';
+      return page(isChanging(view) && number === '2' ? `ws-later-${readings++}` : `ws-${number}`, number);
+    },
+  });
+  const pull = async (exit: number) => {
+    const { pulls } = (await place.pull(['--source', 'saved_view_rows'], exit)).json<RunResult>();
+    return pulls[0];
+  };
+  expect(await pull(0)).toMatchObject({ status: 'complete', rows: 2 * views.length });
+  const all = () => place.rows('select view_id, row_id from saved_view_rows order by all');
+  const before = await all();
+
+  const [first = ''] = views;
+  isChanging = (view) => view === first;
+  expect(await pull(1)).toMatchObject({ status: 'partial', deleted: 0 });
+  expect(await all()).toEqual(before);
+  expect(await place.rows("select part, value, reason from unknown_parts where source = 'saved_view_rows'")).toEqual([
+    { part: 'view_id', value: first, reason: 'other rows than before, 3 times in a row' },
+  ]);
+
+  isChanging = () => true;
+  expect(await pull(3)).toMatchObject({ status: 'failed', error: expect.stringContaining('3 times in a row') });
+  expect(await all()).toEqual(before);
+});

@@ -107,17 +107,17 @@ with
 select
   *,
   format(
-    '{} of {} {} {} no live agent{}{}; {}',
-    coalesce(pools_without_live_agents::varchar, '?'),
+    '{} of {:,} {} {} no live agent{}{}; {}',
+    coalesce(format('{:,}', pools_without_live_agents), '?'),
     pools,
     if(pools = 1, 'pool', 'pools'),
     if(pools = 1 or pools_without_live_agents = 1, 'has', 'have'),
     case coalesce(stranded_workspaces, 0)
       when 0 then ''
       when 1 then ', and 1 workspace waits'
-      else format(', and {} workspaces wait', stranded_workspaces)
+      else format(', and {:,} workspaces wait', stranded_workspaces)
     end,
-    if(unknown_pools between 1 and pools - 1, format(', of {} it is not known', unknown_pools), ''),
+    if(unknown_pools between 1 and pools - 1, format(', of {:,} it is not known', unknown_pools), ''),
     if(
       pools_without_live_agents is null and agents = 0,
       'the agents are not known',

@@ -73,19 +73,19 @@ select
   * exclude (ending),
   case
     when ending = 0 then format(
-      'None of {} active {}, {} {} and {} leaf {} is known to expire soon',
+      'None of {:,} active {}, {:,} {} and {:,} leaf {} is known to expire soon',
       roots - inactive_roots, if(roots - inactive_roots = 1, 'root', 'roots'),
       intermediates, if(intermediates = 1, 'intermediate', 'intermediates'),
       leaves, if(leaves = 1, 'certificate', 'certificates')
     )
     else concat_ws(
       ', ',
-      if(roots_expiring + roots_expired > 0, format('{} of {} active {}', roots_expiring + roots_expired, roots - inactive_roots, if(roots - inactive_roots = 1, 'root', 'roots')), null),
-      if(intermediates_expiring > 0, format('{} of {} {}', intermediates_expiring, intermediates, if(intermediates = 1, 'intermediate', 'intermediates')), null),
+      if(roots_expiring + roots_expired > 0, format('{:,} of {:,} active {}', roots_expiring + roots_expired, roots - inactive_roots, if(roots - inactive_roots = 1, 'root', 'roots')), null),
+      if(intermediates_expiring > 0, format('{:,} of {:,} {}', intermediates_expiring, intermediates, if(intermediates = 1, 'intermediate', 'intermediates')), null),
       if(leaves_expiring + leaves_expired > 0, format('{:,} of {:,} leaf {}', leaves_expiring + leaves_expired, leaves, if(leaves = 1, 'certificate', 'certificates')), null)
     )
     || if(ending = 1, ' expires soon or has expired', ' expire soon or have expired')
   end
-  || case of_old_roots when 0 then '' when 1 then '; 1 service keeps a certificate of an old root' else format('; {} services keep a certificate of an old root', of_old_roots) end
+  || case of_old_roots when 0 then '' when 1 then '; 1 service keeps a certificate of an old root' else format('; {:,} services keep a certificate of an old root', of_old_roots) end
   || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end as headline,
 from counted;

@@ -17,7 +17,7 @@ with
   )
 select
   *,
-  format('{} within 90 days, {} of them within 7', if(in_90_days = 1, '1 deadline', in_90_days || ' deadlines'), in_7_days)
-  || case when overdue > 0 then format('; {} overdue', overdue) else '' end
-  || case when unknown_ends > 0 then format('; of {} the end is not known', unknown_ends) else '' end as headline,
+  format('{:,} {} within 90 days, {:,} of them within 7', in_90_days, if(in_90_days = 1, 'deadline', 'deadlines'), in_7_days)
+  || case when overdue > 0 then format('; {:,} overdue', overdue) else '' end
+  || case when unknown_ends > 0 then format('; of {:,} the end is not known', unknown_ends) else '' end as headline,
 from counted;

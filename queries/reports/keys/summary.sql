@@ -105,6 +105,6 @@ select
       then format('{:,} of {:,} {} {} overdue for rotation; ', overdue, keys, if(keys = 1, 'key', 'keys'), if(keys = 1 or overdue = 1, 'is', 'are'))
     else ''
   end
-  || format('{} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue'))
+  || format('{:,} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue'))
   || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end as headline,
 from counted;

@@ -8,6 +8,18 @@ with
       '[{"rule": "VARCHAR", "many": "VARCHAR", "repair": "VARCHAR", "command": "VARCHAR", "about": "VARCHAR"}]'
     ), recursive := true)
   ),
+  open_states as (
+    from finding_states_at($as_of, (select previous_as_of from previous_run_at($as_of)))
+    where is_open
+  ),
+  few as (
+    select target, rule
+    from open_states
+    join findings using (finding_id)
+    where open_states.severity = 'critical'
+    group by target, rule
+    having count(*) <= 5
+  ),
   current_findings as (
     select
       findings.* exclude (state, severity),
@@ -17,10 +29,11 @@ with
       states.severity,
       states.change,
       unassessed_since <= $as_of::timestamptz as is_unassessed,
-      states.severity = 'critical' and count(*) over (partition by target, findings.rule, states.severity) <= 5 as is_single,
+      few.rule is not null as is_single,
     from findings
-    join finding_states_at($as_of, (select previous_as_of from previous_run_at($as_of))) as states using (finding_id)
-    where states.is_open and list_has_any(from_json($rules, '["VARCHAR"]'), [findings.rule, 'all'])
+    join open_states as states using (finding_id)
+    left join few on few.target = findings.target and few.rule = findings.rule and states.severity = 'critical'
+    where list_has_any(from_json($rules, '["VARCHAR"]'), [findings.rule, 'all'])
   ),
   grouped as (
     select

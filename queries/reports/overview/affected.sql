@@ -50,15 +50,15 @@ select
   target,
   name,
   kind,
-  if(kind = 'project', format('{} of {}', count(distinct external_id), any_value(in_project)), null) as workspaces,
+  if(kind = 'project', format('{:,} of {:,}', count(distinct external_id), any_value(in_project)), null) as workspaces,
   count(distinct finding_id) filter (severity = 'critical') as critical,
   count(distinct finding_id) filter (severity = 'warning') as warning,
   count(distinct finding_id) filter (severity = 'info') as info,
   concat_ws(
     ', ',
-    nullif(critical || ' critical', '0 critical'),
-    case warning when 0 then null when 1 then '1 warning' else warning || ' warnings' end,
-    nullif(info || ' info', '0 info')
+    nullif(format('{:,} critical', critical), '0 critical'),
+    case warning when 0 then null when 1 then '1 warning' else format('{:,} warnings', warning) end,
+    nullif(format('{:,} info', info), '0 info')
   ) as findings,
 from affected
 group by target, kind, name

@@ -60,7 +60,7 @@ select
         format('{:,} failing checks', ($summaries::json ->> '$."check-failure"."failing"')::bigint),
         case ($summaries::json ->> '$."agent-health"."pools_without_live_agents"')::bigint
           when 1 then '1 pool without a live agent'
-          else ($summaries::json ->> '$."agent-health"."pools_without_live_agents"') || ' pools without a live agent'
+          else format('{:,} pools without a live agent', ($summaries::json ->> '$."agent-health"."pools_without_live_agents"')::bigint)
         end
       ),
       ''

@@ -14,12 +14,12 @@ select
   count(*) filter (judged.protection = 'unknown') as unknown,
   list_filter(
     [
-      {'kind': 'bad', 'value': unprotected, 'text': unprotected || ' unprotected'},
-      {'kind': 'soft', 'value': unknown, 'text': unknown || ' not known'},
+      {'kind': 'bad', 'value': unprotected, 'text': format('{:,} unprotected', unprotected)},
+      {'kind': 'soft', 'value': unknown, 'text': format('{:,} not known', unknown)},
       {
         'kind': 'good',
         'value': count(*) filter (judged.protection = 'protected'),
-        'text': count(*) filter (judged.protection = 'protected') || ' protected'
+        'text': format('{:,} protected', count(*) filter (judged.protection = 'protected'))
       }
     ],
     lambda part: part.value > 0

@@ -146,13 +146,13 @@ select
   *,
   concat_ws(
     ', ',
-    format('{} {}', coalesce(volumes::varchar, '?'), if(volumes = 1, 'volume', 'volumes')),
+    format('{} {}', coalesce(format('{:,}', volumes), '?'), if(volumes = 1, 'volume', 'volumes')),
     -- what is 0 is not said; what is not known is
-    if(unschedulable = 0, null, coalesce(unschedulable::varchar, '?') || ' cannot be scheduled'),
-    if(unprotected = 0, null, coalesce(unprotected::varchar, '?') || ' unprotected'),
-    if(lost_claims = 0, null, coalesce(lost_claims::varchar, '?') || ' claimed only by finished allocations'),
-    if(missing = 0, null, coalesce(missing::varchar, '?') || ' missing in the provider'),
-    if(orphaned = 0, null, coalesce(orphaned::varchar, '?') || ' in the provider and not registered'),
+    if(unschedulable = 0, null, coalesce(format('{:,}', unschedulable), '?') || ' cannot be scheduled'),
+    if(unprotected = 0, null, coalesce(format('{:,}', unprotected), '?') || ' unprotected'),
+    if(lost_claims = 0, null, coalesce(format('{:,}', lost_claims), '?') || ' claimed only by finished allocations'),
+    if(missing = 0, null, coalesce(format('{:,}', missing), '?') || ' missing in the provider'),
+    if(orphaned = 0, null, coalesce(format('{:,}', orphaned), '?') || ' in the provider and not registered'),
     case unknown_parts when 0 then null when 1 then '1 part is not known' else format('{} parts are not known', unknown_parts) end
   ) as headline,
 from counted;

@@ -1,9 +1,9 @@
 import { sliceFields } from '../../core/json.ts';
-import { catchFailure, isRejection, ServiceError } from '../../http/errors.ts';
+import { catchFailure, type FailureKind, isRejection, ServiceError } from '../../http/errors.ts';
 import { formatRow } from '../../landing/csv.ts';
 import { cleanJson } from '../../landing/writer.ts';
 import { platform } from '../../services/platform/operations.ts';
-import { assertServiceAnswers, listThenRead } from './shared/list-and-read.ts';
+import { assertServiceAnswers, listThenRead, type Part } from './shared/list-and-read.ts';
 import {
   extractPages,
   fetchPages,
@@ -29,7 +29,8 @@ export const savedViews: SourceDefinition = {
 
 /**
  * The rows that every saved view returns. When the service rejects the query of a view, because a field no longer exists for
- * example, the error is written for that view. Every other failure fails the source, and so does a rejection of every one of several views.
+ * example, the error is written for that view. A view that cannot be read is unknown, and its rows stay. Every other failure fails the source,
+ * and so does a rejection of every one of several views.
  *
  * The rows are landed as CSV, because a view may return all of them in one response, for which DuckDB would need memory as a whole.
  */
@@ -46,11 +47,18 @@ export const savedViewRows: SourceDefinition = {
       const rejection = await extractView(context, key);
       if (rejection) rejections.push(rejection);
     };
-    await listThenRead(context, { items, relist, read });
+    await listThenRead(context, { items, relist, read, toPart, isRefusal });
     assertServiceAnswers(items.length, rejections);
   },
   checkAccess: (client) => client.call(platform.views.list),
 };
+
+const toPart = ({ key: value }: { readonly key: string }): Part => ({ column: 'view_id', value });
+
+/** Failures of one view, such as one that changes at every reading. The rows of the others are known. */
+const OF_ONE_VIEW: readonly FailureKind[] = ['forbidden', 'malformed', 'too-large'];
+
+const isRefusal = ({ failure }: ServiceError): boolean => OF_ONE_VIEW.includes(failure);
 
 /** The columns of the table that are landed. */
 export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'];

@@ -110,6 +110,7 @@ function invalidHeader(name: string, key: string, what: string): never {
 const RULE_MACROS = [
   'semver_key',
   'iso_time',
+  'one_line',
   'agent_pool_users',
   'workspace_names',
   'full_source',

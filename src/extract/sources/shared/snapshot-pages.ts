@@ -74,6 +74,7 @@ export function listKeys(pages: readonly SnapshotPage[]) {
  * Sends the pages of a list to a sink, until it does not change while they are read. Several pages are read twice where they have no total, or
  * an item of a later one may have been created meanwhile.
  * @returns the reported total, if any
+ * @throws IncompleteListError if it changes at every reading
  */
 export async function sendPages<O extends Operation>(
   context: ExtractContext,
@@ -86,8 +87,7 @@ export async function sendPages<O extends Operation>(
     const { total, inconsistent, unproven } = await readPages(context, operation, args, sink).catch(takeIncomplete);
     if (inconsistent === undefined && (unproven === undefined || isDeepStrictEqual(unproven, earlier))) return total;
     const problem = inconsistent ?? (earlier && 'other rows than before');
-    if (attempt === MAX_ATTEMPTS)
-      throw new TidemarkError('DATA', `${operation.name}: ${problem ?? 'it changes'}, ${MAX_ATTEMPTS} times in a row`);
+    if (attempt === MAX_ATTEMPTS) throw toChangingList(context, operation, problem ?? 'it changes');
     if (problem !== undefined) {
       context.log.info(`${context.client.target.name}: ${operation.name}: ${problem}; reading it again`);
       context.metrics.retries++;
@@ -95,6 +95,12 @@ export async function sendPages<O extends Operation>(
     earlier = unproven;
     await sink.reset();
   }
+}
+
+function toChangingList({ client }: ExtractContext, { name: operation }: Operation, problem: string) {
+  const serviceMessage = `${problem}, ${MAX_ATTEMPTS} times in a row`;
+  const hint = 'try again later';
+  return new IncompleteListError({ failure: 'malformed', serviceMessage, operation, target: client.target.name, hint });
 }
 
 interface Snapshot {
