@@ -35,7 +35,7 @@ select
   case
     when status is null then 'its status is not reported'
     when is_live(status) is null then format('its status is {}, which is not documented', status)
-    when is_to_come then 'its last ping has a time to come'
+    when is_to_come then 'its last ping is in the future'
     else format(
       'Agent {} of pool {} is {} and has sent no ping since {}{}',
       coalesce(name, agent_id),

@@ -5,7 +5,7 @@
 -- subject: agent
 -- many: agents{of} have sent no ping for `agentSilentMinutes`
 -- repair: look at the agent on its machine; ask who runs the pool
--- grain: one row per such agent; a warning where its status is still idle or busy; unknown where its last ping is to come
+-- grain: one row per such agent; a warning where its status is still idle or busy; unknown where its last ping is in the future
 -- parameters: $as_of, $agent_silent_minutes
 select
   agents.target,
@@ -13,7 +13,7 @@ select
   agents.name as subject_name,
   if(
     agents.last_ping_at >= $as_of::timestamptz + interval 1 day,
-    'its last ping has a time to come',
+    'its last ping is in the future',
     format(
       'Agent {} of pool {} ({}) {}',
       coalesce(agents.name, agents.agent_id),

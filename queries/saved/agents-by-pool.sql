@@ -7,7 +7,7 @@ select
   count(agents.agent_id) as agents,
   count(agents.agent_id) filter (
     where agents.last_ping_at >= (select max(as_of) from pulls) - to_minutes($minutes::integer)
-      and agents.last_ping_at < (select max(as_of) from pulls) + interval 1 day -- one that is to come tells nothing
+      and agents.last_ping_at < (select max(as_of) from pulls) + interval 1 day -- one in the future tells nothing
   ) as alive,
   max(agents.last_ping_at) as last_ping_at
 from agent_pools

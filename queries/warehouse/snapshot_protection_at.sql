@@ -1,7 +1,7 @@
 -- grain: one row per volume of a storage plugin that had snapshots at a time
 -- {{scope}}: empty, or `temp ` for one connection
 -- last_at: of the newest ready snapshot
--- may_count: the time, the readiness or the plugin of a snapshot is not reported, or its time is to come, and what is reported does not
+-- may_count: the time, the readiness or the plugin of a snapshot is not reported, or its time is in the future, and what is reported does not
 -- rule out that it protects
 create or replace {{scope}}macro snapshot_protection_at(at_time, snapshot_days) as table
 select

@@ -97,7 +97,7 @@ const REGISTRY_FILTER: ExplorerField<Usage> = {
   value: (row) => row.registry,
 };
 
-/** The columns that HCP Terraform has beyond the specification: docs/services/platform.md#real-product. */
+/** The columns that HCP Terraform has beyond the specification: docs/services/platform.md#explorer-views. */
 const LIVE_WORKSPACE_COLUMNS: Columns<Workspace> = [
   ['resource_count', 'number', (w) => w.rumCount],
   ['source_module_id', 'string', (w) => (w.stack.modules.length > 2 ? `mod-${w.id.slice(3)}` : null)],

@@ -58,6 +58,7 @@ export class DocumentedCommand extends Command {
   runs<Name extends string>(load: () => Promise<Readonly<Record<Name, RunCommand>>>, name: Name): this {
     return this.action((...given: unknown[]) => {
       this.#refuseEmpty();
+      this.#refuseOfParent();
       return this.#perform(async (context) => (await load())[name](context, ...(given.slice(0, -1) as never[])));
     });
   }
@@ -83,6 +84,14 @@ export class DocumentedCommand extends Command {
       }
     }
     if (this.args.includes('')) throw new TidemarkError('USAGE', 'an argument must not be empty');
+  }
+
+  /** An option of `findings` would do nothing with `findings accept`; those of the program are for all commands. @throws TidemarkError USAGE */
+  #refuseOfParent(): void {
+    const { parent } = this;
+    if (!parent?.parent) return;
+    const given = parent.options.find((option) => parent.getOptionValueSource(option.attributeName()) === 'cli');
+    if (given) throw new TidemarkError('USAGE', `${given.long} is no option of ${this.#path()}`);
   }
 
   /** Takes what it does from `templates/commands.txt`, with the examples that end its help; its subcommands as well. */

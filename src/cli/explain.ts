@@ -70,6 +70,10 @@ function describeState(finding: Row): string {
   return `${since}${until}${unassessed_since === null ? '' : `; not assessed since ${formatTime(unassessed_since)}`}`;
 }
 
+/** Reasons of `finding_events` that pages and mails name otherwise. */
+const REASONS: Readonly<Record<string, string>> = { gone: 'resolved', reopened: 'returned' };
+
 function describeEvent({ at, reason, note }: Row): string {
-  return `${formatTime(at)} ${reason}${note === null ? '' : `: ${note}`}`;
+  const what = REASONS[String(reason)] ?? reason;
+  return `${formatTime(at)} ${what}${note === null ? '' : `: ${note}`}`;
 }

@@ -1,3 +1,4 @@
+import type { Option } from 'commander';
 import { createColors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { version } from '../core/paths.ts';
@@ -76,7 +77,8 @@ export function createProgram(
   { stdout, stderr, colors }: Pick<Context, 'stdout' | 'stderr' | 'colors'>,
   perform: Perform,
 ): DocumentedCommand {
-  return new DocumentedCommand('tidemark', perform)
+  const program = new DocumentedCommand('tidemark', perform);
+  return program
     .description(
       'Nightly history of an infrastructure-as-code estate: pull, compare, report, and apply approved changes.',
     )
@@ -95,6 +97,10 @@ export function createProgram(
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,
+      visibleGlobalOptions(command) {
+        const above = Object.getPrototypeOf(this).visibleGlobalOptions.call(this, command);
+        return above.filter((option: Option) => program.options.includes(option));
+      },
       styleTitle: (title) => colors.bold(title),
       subcommandTerm(command) {
         const isListed = command.parent?.parent === null; // the help of the program names commands only

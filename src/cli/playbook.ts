@@ -41,8 +41,7 @@ const HELP = `
 PLAN is the ID that \`plan\` prints, the beginning of it, or a file.
 \`undo PLAN\` makes a new plan that restores what PLAN changed.
 A file STOP in the data folder stops an apply before its next action.
-docs/playbooks.md describes how to write a playbook.
-`;
+docs/library.md describes how to write a playbook.`;
 
 const PRINT = 'print what to sign with `ssh-keygen -Y sign -n tidemark-plan`, and approve nothing';
 

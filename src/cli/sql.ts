@@ -15,7 +15,10 @@ import { writeToPager } from './pager.ts';
 import { guardTerminal, listSavedQueries, selectScreen } from './run-query.ts';
 import { runShell, type ShellSettings } from './shell.ts';
 
-export const define: DefineCommand = (command) =>
+export const define: DefineCommand = (command) => {
+  const parse = command.parseOptions.bind(command);
+  // A query may begin with a comment, which is no option.
+  command.parseOptions = (words) => parse(words.map((word) => (/^--\s/u.test(word) ? ` ${word}` : word)));
   command
     .argument('[words...]', 'one SELECT statement in quotes; with --saved, NAME=VALUE of its parameters')
     .option('-f, --file <file>', 'read the query from a file; - for stdin')
@@ -28,6 +31,7 @@ export const define: DefineCommand = (command) =>
     .option('--max-rows <n>', 'rows of a table: of more, the first and last; 0 for all (40 on a terminal)', wholeNumber)
     .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', seconds)
     .runs(() => import('./sql.ts'), 'sql');
+};
 
 interface SqlFlags extends ShellSettings, Texts<'file' | 'output' | 'saved'>, Switches<'list'> {
   readonly param?: Readonly<Record<string, string>>;

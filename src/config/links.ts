@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { isObject } from '../core/json-path.ts';
 import { suggestName } from './suggest.ts';
 
-/**
- * URL templates of the pages that the product has for subjects. docs/services/*.md, "Pages of the product", name the source of each default.
- */
+/** URL templates of the pages that the product has for subjects. */
 
 type LinkKind = ReturnType<typeof page>;
 
@@ -18,6 +16,8 @@ function page(fields: string, path?: string) {
 
 /** Per kind of target, the subjects that can be linked. A key is the type of the subject in camel case. */
 export const LINK_KINDS: Readonly<Record<string, Readonly<Record<string, LinkKind>>>> = {
+  // A workspace: `html_url` of the resource `tfe_workspace`. Projects and runs: public integrations that put these URLs together. Pools and
+  // agents: the page "Organization Settings, Agents".
   platform: {
     workspace: page('organization name id project_id project_name', '/app/{organization}/workspaces/{name}'),
     project: page('organization name id', '/app/{organization}/projects/{id}'),
@@ -29,11 +29,14 @@ export const LINK_KINDS: Readonly<Record<string, Readonly<Record<string, LinkKin
     agent: page('organization name id pool_id', '/app/{organization}/settings/agents/{pool_id}'),
     savedView: page('organization name id'),
   },
+  // `ui/app/router.js` of Vault. The engine `consul` has no pages.
   secrets: {
     key: page('mount namespace name', '/ui/vault/secrets/{mount}/show/{name}?itemType=key'),
     kmsProvider: page('mount namespace name', '/ui/vault/secrets/{mount}/show/{name}?itemType=provider'),
     meshRole: page('mount namespace name'),
   },
+  // `ui/app/router.js` of Nomad. 1.10 redirects the page of a volume to its new place (`route-redirects.js`); that of a policy is since 1.8.
+  // External volumes and snapshots have the page of their plugin.
   scheduler: {
     aclPolicy: page('name', '/ui/administration/policies/{name}'),
     volume: page('id namespace name plugin_id external_id', '/ui/csi/volumes/{id}@{namespace}'),
@@ -41,6 +44,7 @@ export const LINK_KINDS: Readonly<Record<string, Readonly<Record<string, LinkKin
     snapshot: page('id plugin_id', '/ui/csi/plugins/{plugin_id}'),
   },
   autoscaler: { autoscaler: page('target') },
+  // `routes.js` of consul-ui, with the data center of the certificate's URI.
   mesh: {
     caRoot: page('id name'),
     leafCertificate: page('name namespace datacenter', '/ui/{datacenter}/services/{name}'),

@@ -208,7 +208,7 @@ function credentialHeader({ tokenHeader, token, writeToken }: HttpClientOptions[
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** These keep method and body (RFC 9110 §15.4). A Vault standby answers 307 (docs/services/secrets.md#real-product). */
+/** These keep method and body (RFC 9110 §15.4). A Vault standby answers 307 (docs/services/secrets.md#errors). */
 const KEEPS_METHOD = [307, 308];
 
 /**

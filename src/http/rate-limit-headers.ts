@@ -22,7 +22,7 @@ const LESS_THAN_A_SECOND_MS = 1000;
 /**
  * How long a response asks the client to wait, in milliseconds; undefined when it does not. `Retry-After` (seconds or a date,
  * RFC 9110 §10.2.3) comes first, then `RateLimit`/`RateLimit-Reset` (the IETF draft), then `X-RateLimit-Reset` (float
- * seconds from now: docs/services/platform.md#limits, docs/services/secrets.md#real-product).
+ * seconds from now: docs/services/platform.md#limits, docs/services/secrets.md#errors).
  */
 export function parseRetryAfter(headers: Headers, nowMs: number): number | undefined {
   const afterMs = toMs(findNumber(headers, ['retry-after']), nowMs) ?? parseRetryDate(headers, nowMs);

@@ -98,7 +98,7 @@ function buildHeaders(operation: Operation, target: Target, hasBody: boolean): R
     ...(isJsonApi && { 'Content-Type': JSON_API }),
     ...(hasBody && !isJsonApi && { 'Content-Type': 'application/json' }),
     ...namespaceHeader(operation, target),
-    // An agent or a proxy may require it: docs/services/secrets.md#real-product.
+    // An agent or a proxy may require it: docs/services/secrets.md#authentication.
     ...(target.kind === 'secrets' && target.flavor === 'hashicorp' && { 'X-Vault-Request': 'true' }),
   };
 }

@@ -154,7 +154,7 @@ function createSender(
   options: Omit<CallOptions, 'attemptMs'>,
 ) {
   const { path, fallbackPath = path } = operation;
-  // docs/services/platform.md#real-product
+  // docs/services/platform.md#saved-views
   const [first, second] = target.flavor === 'hashicorp' ? [fallbackPath, path] : [path, fallbackPath];
   return async <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> => {
     const sendTo = (chosen: string) => {

@@ -88,7 +88,7 @@ function validateValue(path: string, param: OperationParam, value: unknown, targ
 /**
  * Rejects values that would address another resource. URL rules resolve `.` and `..`. The real Vault, Nomad and Consul decode
  * the path before they route it, so `/` splits it, and Vault does not accept names that end in a dot
- * (docs/services/secrets.md#real-product). The API documents have no such limits: there a `/` is sent percent-encoded.
+ * (docs/services/secrets.md#conventions). The API documents have no such limits: there a `/` is sent percent-encoded.
  */
 export function validatePathValue(path: string, text: string, { kind, flavor }: Target): ArgIssue[] {
   if (text === '.' || text === '..') return [{ path, message: 'must not be `.` or `..`' }];

@@ -81,7 +81,7 @@ describe.skipIf(!isInstalled('python3', '--version', 'Python and the duckdb CLI'
   });
 
   test('polars reads the export to Parquet', async () => {
-    await execute(process.execPath, [await buildCommand(), 'export', '--out', 'lake'], { cwd: folder });
+    await execute(process.execPath, [await buildCommand(), 'export', '--out', 'parquet'], { cwd: folder });
     const { stdout } = await execute(join(bin, 'python'), ['-c', findExample('## Parquet', 'python')], { cwd: folder });
     expect(stdout).toMatch(/project_name[\s\S]*len/u);
   });

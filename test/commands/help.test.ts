@@ -36,6 +36,9 @@ describe.each(all.map(({ words, command }) => [words.join(' '), words, command] 
       for (const option of ['--config <file>', '--json', '--quiet', '--no-color', '--now <timestamp>']) {
         expect(stdout).toContain(`  ${option}`);
       }
+      const [, ours = ''] = stdout.split('Global Options:');
+      const listed = [...ours.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gmu)].map(([, option]) => option);
+      expect(listed).toEqual(program.options.map(({ long }) => long));
       expect(stdout).not.toMatch(/default: (?:\[\]|\{\})/u);
       expect((await run(...words, '--help')).stdout).toBe(stdout);
     });

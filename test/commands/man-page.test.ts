@@ -7,6 +7,7 @@ import { defineProgram } from '../../src/cli/index.ts';
 import { formatManPage } from '../../src/cli/man-page.ts';
 import { EXIT } from '../../src/core/errors.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { inlineCode, tableRows } from '../helpers/documents.ts';
 
 const program = await defineProgram();
 const page = await formatManPage('2026-11-20');
@@ -55,6 +56,14 @@ test('an exit status means in the manual what docs/commands.md says', async () =
     const told = meaning.replaceAll('`', '');
     expect(text).toContain(`.TP\n.B "${code}"\n${told.charAt(0).toUpperCase()}${told.slice(1)}.\n`);
   }
+});
+
+test('the manual has the variables of docs/commands.md', () => {
+  const [, environment = ''] = text.split('.SH ENVIRONMENT');
+  const named = tableRows('docs/commands.md', '| Variable | Meaning |').flatMap(([cell = '']) => inlineCode(cell));
+  const variables = named.filter((name) => /^[A-Z_]+$/u.test(name));
+  expect(variables.length).toBeGreaterThan(15);
+  expect(variables.filter((name) => !environment.includes(name))).toEqual([]);
 });
 
 test.for([

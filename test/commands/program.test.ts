@@ -66,6 +66,8 @@ describe('a wrong command line ends with 2', () => {
     [['--now', '2027-02-29', 'status'], /must be a timestamp such as/],
     [['findings', 'accept', 'f-1', '--until', '2026-06-31T00:00:00Z'], /must be a timestamp such as/],
     [['sandbox', '--flavor', 'x'], /'x' is invalid. Allowed choices are spec, hashicorp/],
+    [['findings', 'explain', 'f-1', '--fail-on', 'critical'], /--fail-on is no option of findings explain/],
+    [['playbook', 'ledger', '--accept', 'verify'], /--accept is no option of playbook ledger verify/],
     [['diff', '--tabel', 'agents'], /unknown option --tabel/],
     [['export', '--out', ''], /--out must not be empty/],
     [['pull', '--target', ''], /--target must not be empty/],

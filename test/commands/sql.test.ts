@@ -77,6 +77,12 @@ describe('where the query comes from', () => {
     }
   });
 
+  test('an argument that begins with a comment', async () => {
+    const { exit, stdout } = await sql('-- how many\nselect 42 as answer', '--format', 'csv');
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: 'answer\n42\n' });
+    expect(await sql('--formt', 'csv')).toMatchObject({ exit: 2, stderr: expect.stringContaining('unknown option') });
+  });
+
   test('not from two places, a missing file or a terminal', async () => {
     expect(await sql('select 1', '-f', 'q.sql')).toMatchObject({
       exit: 2,

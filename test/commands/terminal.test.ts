@@ -106,6 +106,28 @@ describe('tidemark findings explain', () => {
     expect(json.json()).toMatchObject({ finding: { finding_id: id }, rule: { name: 'drifted-workspace' } });
   });
 
+  test('names what happened as pages and mails do', async () => {
+    const folder = await emptyProject(atEnd);
+    await publishWarehouse(folder, atEnd, async (warehouse) => {
+      for (const [day, drifted] of [true, false, true].entries()) {
+        const at = `2026-11-1${day}T02:15:00Z`;
+        const workspaces = [{ external_id: 'ws-1', workspace_name: 'shop', drifted }];
+        await warehouse.pull(at, 'acme', 'workspaces', { workspaces });
+        await warehouse.evaluate(at, { targets: ['acme'] });
+      }
+    });
+    const [{ finding_id: id }] = JSON.parse(
+      (await findings(folder, ['--rule', 'drifted-workspace'], { json: true })).stdout,
+    );
+    const { stdout } = await cli(['findings', 'explain', id], { cwd: folder });
+    const [, history = ''] = /^history {3}(.*?)\n\S/msu.exec(stdout) ?? [];
+    expect(history.split('\n').map((line) => line.trim().split(' ', 2)[1])).toEqual([
+      'baseline',
+      'resolved',
+      'returned',
+    ]);
+  });
+
   test('is what the page of the subject says, and its text names the command', async () => {
     const [{ finding_id: id, title }] = JSON.parse(
       (await findings(cwd, ['--rule', 'volume-unschedulable'], { json: true })).stdout,

@@ -5,6 +5,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import { createTemplateEngine } from '../../src/tell/reports/templates.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { codeBlocks } from '../helpers/documents.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -47,6 +48,24 @@ it('a summary without a headline has a page, a text and a line of the index', as
   });
   expect([html, text]).toEqual([expect.stringContaining('<h1>Mine</h1>'), expect.stringContaining('Mine')]);
   expect(json.summary).toEqual({ workspaces: 1, headline: null });
+});
+
+it('the example of docs/custom-reports.md works', async () => {
+  const blocks = codeBlocks('docs/custom-reports.md').map(({ text }) =>
+    /^(?:--|\{\{!--) (\S+).*\n([\s\S]*)$/u.exec(text),
+  );
+  const files = Object.fromEntries(blocks.map((block) => [block?.[1] ?? '', block?.[2] ?? '']));
+  const warehouse = await createReportWarehouse();
+  const place = (id: string, vcs_repo_identifier: string | null) => ({ ...workspace(id), vcs_repo_identifier });
+  await warehouse.pull(AS_OF, { workspaces: [place('a', 'acme/net'), place('b', 'acme/net'), place('c', null)] });
+  const { html, text, json } = await renderOwn(warehouse, files, 'repositories');
+  expect(json.summary).toMatchObject({ repositories: 1, without_one: 1 });
+  expect(json.by_repository).toEqual([
+    { vcs_repo_identifier: 'acme/net', workspaces: 2 },
+    { vcs_repo_identifier: null, workspaces: 1 },
+  ]);
+  expect(text).toContain('1 of 3 workspaces have no repository');
+  expect(html).toContain('By repository');
 });
 
 it('a folder in place of a template, and a text that no page can hold, fail their report alone', async () => {

@@ -27,7 +27,7 @@ select
     when 3 then 'within a day'
     when 4 then 'within a week'
     when 5 then 'longer ago'
-    when 7 then 'to come, not known'
+    when 7 then 'in the future, not known'
     else 'never'
   end as last_ping,
   count(*) as agents,

@@ -1,7 +1,7 @@
 -- grain: one row per thing whose end is not known
 -- title: End not known
 -- about: These may end at any time. "Not known" is a file whose query fails.
--- empty: Of everything the end is known.
+-- empty: Every end is known.
 -- labels: kind=What; subject_name=Name; what_to_do=What to do
 -- subjects: subject_name=$kind:subject_id
 -- hidden: subject_id

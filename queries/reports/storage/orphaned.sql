@@ -1,7 +1,7 @@
 -- grain: one row per volume in a provider that is not registered
 -- title: Orphaned
 -- sources: external_volumes, volumes
--- about: Only where all registered volumes are known. Volumes in the storage provider that are not registered. They may incur cost without being used.
+-- about: Volumes in the storage provider that are not registered. They may incur cost without being used. They are known only where all registered volumes are.
 -- empty: Every volume in the providers is registered.
 -- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; nodes=Attached to; is_abnormal=Abnormal
 -- subjects: external_id=external volume

@@ -64,7 +64,7 @@ const OPERATORS: Readonly<Record<string, readonly FieldType[]>> = {
   is_after: ['datetime'],
 };
 
-/** Fields with another name in the real product: docs/services/platform.md#real-product. */
+/** Fields with another name in the real product: docs/services/platform.md#explorer-views. */
 const HASHICORP_NAMES: Readonly<Record<string, string>> = {
   workspace_iac_version: 'workspace_terraform_version',
   state_version_iac_version: 'state_version_terraform_version',

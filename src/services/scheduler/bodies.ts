@@ -72,7 +72,7 @@ export const createSnapshotBody = z.looseObject({
   Snapshots: z.array(snapshot, 'is required: a list of snapshots').min(1, 'must not be empty'),
 });
 
-/** The real product reads the ID from the body only, so that both must match: docs/services/scheduler.md#real-product. */
+/** The real product reads the ID from the body only, so that both must match: docs/services/scheduler.md#volumes. */
 export function validateVolumeId(list: 'Volumes' | 'Snapshots', field: 'ID' | 'SourceVolumeID') {
   return (args: Args, body: unknown): ArgIssue[] => {
     const items = (body as Record<string, unknown> | undefined)?.[list];
@@ -101,7 +101,7 @@ export function validatePrefixes(args: Args, _body: unknown, target: Target): Ar
   ];
 }
 
-/** In the namespace `*`, the real product returns an empty list for a plugin: docs/services/scheduler.md#real-product. */
+/** In the namespace `*`, the real product returns an empty list for a plugin: docs/services/scheduler.md#prefixes. */
 export function validatePluginOfList(args: Args, body: unknown, target: Target): ArgIssue[] {
   const lost = args.plugin_id !== undefined && (args.namespace ?? target.namespace) === '*';
   if (target.flavor !== 'hashicorp' || !lost) return validatePrefixes(args, body, target);
@@ -110,7 +110,7 @@ export function validatePluginOfList(args: Args, body: unknown, target: Target):
 
 /**
  * Nomad reads CSI secrets from a header. It would ignore the query parameter, which access logs would show:
- * docs/services/scheduler.md#real-product.
+ * docs/services/scheduler.md#snapshots.
  */
 export function toHashicorpSecretsHeader(draft: RequestDraft): RequestDraft {
   const secrets = draft.query.find(([name]) => name === 'secrets')?.[1];

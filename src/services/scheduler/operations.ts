@@ -15,7 +15,7 @@ import {
 const onVolumes = (capability: string): Right => ({ scope: 'namespace', capability });
 const MANAGEMENT: Right = { scope: 'management' };
 const READ_PLUGIN: Right = { scope: 'plugin', policy: 'read' };
-/** Nomad's plugins check a right of their own: docs/services/scheduler.md#real-product. */
+/** Nomad's plugins check a right of their own: docs/services/scheduler.md#volumes. */
 const writeVolume = {
   permission: permit(onVolumes('csi-write-volume')),
   hashicorpPermission: permit(onVolumes('csi-write-volume'), READ_PLUGIN),
@@ -28,7 +28,7 @@ const policy = {
   permission: permit(MANAGEMENT),
   section: 'acl-policies',
 } as const;
-/** The API documents do not list the namespace. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
+/** The API documents do not list the namespace. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md. */
 const namespace = queryParam("the volume's namespace; by default the target's");
 const volume = {
   path: '/volume/csi/{volume_id}',
@@ -185,7 +185,7 @@ export const scheduler = defineOperations('scheduler', {
         '{"Snapshots": [{"SourceVolumeID": "db", "PluginID": "aws-ebs0", "Name": "nightly"}]}',
       ),
       validate: validateVolumeId('Snapshots', 'SourceVolumeID'),
-      // Nomad reads the ID from the body alone: docs/services/scheduler.md#real-product.
+      // Nomad reads the ID from the body alone: docs/services/scheduler.md#volumes.
       hashicorp: (draft) => ({ ...draft, path: '/volumes/snapshot' }),
     },
     delete: {

@@ -75,7 +75,7 @@ export const meshConfigBody = z
   .looseObject({
     address: filledText.regex(/^[^/\s]+:\d+$/u, 'must be HOST:PORT'),
     scheme: z.enum(['http', 'https'], 'must be http or https').optional(),
-    // With an empty token, Vault bootstraps Consul's ACLs: docs/services/secrets.md#real-product.
+    // With an empty token, Vault bootstraps Consul's ACLs: docs/services/secrets.md#mesh-access.
     token: z.string('must be text').min(1, 'must not be empty: the server would bootstrap its own ACLs').optional(),
     ca_cert: pem,
     client_cert: pem,
@@ -87,7 +87,7 @@ export const meshConfigBody = z
     context.addIssue({ code: 'custom', path: [missing], message: 'client_cert and client_key go together: give both' });
   });
 
-/** The token is optional in the real product: docs/services/secrets.md#real-product. */
+/** The token is optional in the real product: docs/services/secrets.md#mesh-access. */
 export function validateMeshConfig(_args: Args, body: unknown, target: Target): ArgIssue[] {
   const given = (body as { token?: unknown } | undefined)?.token !== undefined;
   return given || target.flavor === 'hashicorp' ? [] : [{ path: 'body.token', message: 'is required' }];
@@ -113,7 +113,7 @@ export const meshRoleBody = z.looseObject({
 /** Fields for mesh systems of version 1.4 and above, which exclude the older fields: docs/services/secrets.md#mesh-roles. */
 const NEW_FIELDS = ['token_type', 'policy', 'local', 'ttl', 'max_ttl'];
 const SPEC_GRANTS = ['policy', 'policies'];
-/** The fields that grant rights to the tokens of a role; the real product has more: docs/services/secrets.md#real-product. */
+/** The fields that grant rights to the tokens of a role; the real product has more: docs/services/secrets.md#mesh-roles. */
 export const ROLE_GRANTS = [...SPEC_GRANTS, 'consul_policies', 'consul_roles', 'service_identities', 'node_identities'];
 
 /** A role has the fields of one version of the mesh system, and grants something. */

@@ -85,7 +85,7 @@ test('the address filters by table, target, project, subject and who made the ch
   expect(await rowsOf('table=workspaces&subject=ws-hostile&by=plan')).toBe(0);
   expect(await rowsOf('table=workspaces&project=no-such-project')).toBe(0);
   expect(await rowsOf(`table=workspaces&until=${nights[0]}`)).toBe(0);
-  expect((await open('/nights?table=workspaces&by=plan')).body).toContain('No change is like that.');
+  expect((await open('/nights?table=workspaces&by=plan')).body).toContain('No change matches.');
   expect((await open('/nights?by=Plan')).body).toMatch(/Plan is not plan or others/u);
 });
 
