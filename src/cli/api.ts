@@ -48,12 +48,7 @@ export const define: DefineCommand = (command) => {
 
 type ApiFlags = Texts<'target' | 'body'> & Switches<'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help'>;
 
-export async function api(
-  context: Context,
-  name: string | undefined,
-  parameters: string[],
-  options: ApiFlags,
-): Promise<void> {
+export async function api(context: Context, name: string | undefined, parameters: string[], options: ApiFlags) {
   if (options.list) return listOperations(context);
   const documented = findNamed([...operations.values()], 'operation', name ?? '', 'see `tidemark api --list`');
   if (options.help) return context.stdout(formatOperationHelp(documented));

@@ -33,12 +33,7 @@ interface DiffFlags extends Lists<'table' | 'target'>, Texts<'project' | 'subjec
 }
 
 /** Prints the net difference of two moments, and what is not known of it. */
-export async function diff(
-  context: Context,
-  from: string | undefined,
-  to: string | undefined,
-  flags: DiffFlags,
-): Promise<void> {
+export async function diff(context: Context, from: string | undefined, to: string | undefined, flags: DiffFlags) {
   const unknown = [from, to].find((word) => word?.startsWith('--')); // commander takes it for a moment, as it does `-7d`
   if (unknown !== undefined) throw new TidemarkError('USAGE', `unknown option ${unknown}`);
   const config = readLocalConfig(context);

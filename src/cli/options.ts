@@ -34,11 +34,7 @@ export async function readMoment(
 }
 
 /** The same in the published warehouse, which a query then opens in a process of its own. */
-export async function readPublishedMoment(
-  context: Pick<Context, 'clock' | 'env'>,
-  config: Config,
-  text: string,
-): Promise<Moment> {
+export async function readPublishedMoment(context: Pick<Context, 'clock' | 'env'>, config: Config, text: string) {
   // Loads the database, which `sql` and the shell need here alone.
   const { withPublished } = await import('../warehouse/session.ts');
   return withPublished(config, (published) => readMoment(context, config, published, text));

@@ -167,12 +167,7 @@ async function setOutputAside(context: Context, output: string, isKept: (plan: P
 }
 
 /** Keeps a new plan, and writes it to a file as well if the user names one. */
-async function writeNewPlan(
-  config: Config,
-  context: Context,
-  created: Plan,
-  output: string | undefined,
-): Promise<void> {
+async function writeNewPlan(config: Config, context: Context, created: Plan, output: string | undefined) {
   await keepPlan(config, created);
   if (output !== undefined) {
     await setOutputAside(context, output, ({ approvals }) => approvals.length === 0);
@@ -248,11 +243,7 @@ export async function approve(context: Context, reference: string, flags: Approv
 const MAX_SIGNATURE_KIBIBYTES = 4;
 
 /** The signature of an approval, which is in a file or is made with a key; undefined where none is asked for. */
-async function obtainSignature(
-  context: Context,
-  { key, signature }: ApproveFlags,
-  statement: string,
-): Promise<string | undefined> {
+async function obtainSignature(context: Context, { key, signature }: ApproveFlags, statement: string) {
   if (signature !== undefined)
     return readNamedFile(resolve(context.cwd, signature), {
       maxKibibytes: MAX_SIGNATURE_KIBIBYTES,
@@ -278,11 +269,7 @@ async function signWithKey({ signal }: Context, key: string, statement: string):
   }
 }
 
-export async function apply(
-  context: Context,
-  reference: string,
-  { maxFailures }: { readonly maxFailures: number },
-): Promise<void> {
+export async function apply(context: Context, reference: string, { maxFailures }: { readonly maxFailures: number }) {
   const { config, playbooks } = await readPlaybooks(context);
   const { plan: approved } = await findPlan(config, context.cwd, reference);
   const finished = await findFinishedResult(approved, config);

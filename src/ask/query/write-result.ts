@@ -75,11 +75,7 @@ export async function writeResult(
 }
 
 /** Writes a result to the output file of its session. Returns the number of rows. */
-export async function writeResultFile(
-  query: PreparedQuery,
-  output: string,
-  format: QueryRequest['format'],
-): Promise<number> {
+export async function writeResultFile(query: PreparedQuery, output: string, format: QueryRequest['format']) {
   if (format === 'xlsx') return writeXlsx(query, output);
   if (format === 'parquet') {
     const columns = query.columns.map(({ sql, name }) => `${sql} as ${quoteIdent(name)}`);

@@ -142,14 +142,9 @@ export type TextRow = Readonly<Record<string, string | null>>;
 const MAX_OWN_ROWS = 2_000;
 
 /** Runs a query of ours in a worker, with its texts as they are. Parameters that it does not use are left out. */
-export async function readRows(
-  exchange: Exchange,
-  query: string,
-  params: SqlParams = {},
-  maxRows = MAX_OWN_ROWS,
-): Promise<readonly TextRow[]> {
+export async function readRows(exchange: Exchange, query: string, params: SqlParams = {}, maxRows = MAX_OWN_ROWS) {
   const { columns, rows } = await readPage(exchange, { query: fillParams(query, params), isOwn: true }, { maxRows });
-  return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
+  return rows.map((row): TextRow => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
 }
 
 /** A number that is known, for templates. */

@@ -69,11 +69,7 @@ export async function comparePolicies(options: PolicyCheckOptions) {
 }
 
 /** What contradicts itself, each as a line. @param name that of the file in the lines */
-export async function findImpossible(
-  files: SqlFiles,
-  policy: readonly PolicyRow[],
-  name = POLICY_FILE,
-): Promise<readonly string[]> {
+export async function findImpossible(files: SqlFiles, policy: readonly PolicyRow[], name = POLICY_FILE) {
   if (policy.length === 0) return [];
   return withMemory(async (database) => {
     await database.script(files.render('warehouse/semver_key', { scope: '' }));

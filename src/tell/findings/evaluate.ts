@@ -1,7 +1,7 @@
 import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { TokenInfo } from '../../services/describe-token.ts';
-import { type Database, type SqlParams, withMemory } from '../../warehouse/database.ts';
+import { type SqlParams, withMemory } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
@@ -198,23 +198,20 @@ export interface Acceptance {
  * ends its acceptance.
  * @throws TidemarkError USAGE if a finding is unknown or resolved, or the end has passed; no finding is then accepted.
  */
-export async function acceptFindings(
-  database: Database,
-  files: SqlFiles,
-  { ids, reason, owner, until }: Acceptance,
-  now: Date,
-): Promise<void> {
+export async function acceptFindings(warehouse: OpenWarehouse, acceptance: Acceptance, now: Date): Promise<void> {
+  const { database, files } = warehouse;
+  const { ids, reason, owner, until } = acceptance;
   if (until <= now) throw new TidemarkError('USAGE', `--until ${until.toISOString()} has passed`);
   const params = { ids, reason, owner, until: until.toISOString(), now: now.toISOString() };
   await database.transaction(async () => {
-    await assertOpen(database, files, ids);
+    await assertOpen(warehouse, ids);
     await database.run(files.read('warehouse/accept_findings'), params);
     await database.run(files.read('warehouse/record_acceptance'), params);
   });
 }
 
 /** @throws TidemarkError USAGE naming the findings that are unknown or resolved. */
-export async function assertOpen(database: Database, files: SqlFiles, ids: readonly string[]): Promise<void> {
+export async function assertOpen({ database, files }: OpenWarehouse, ids: readonly string[]): Promise<void> {
   const rows = await database.rows(files.read('warehouse/findings_by_id'), { ids });
   const states = new Map(rows.map(({ finding_id, state }) => [finding_id, state]));
   const unknown = ids.filter((id) => !states.has(id));
