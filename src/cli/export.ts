@@ -37,11 +37,7 @@ export async function runExport(context: Context, { out }: { readonly out: strin
     await makeFolder(folder, SHARED_FOLDER);
     // Two at once would put their tables among each other's.
     const lock = await acquireLock(join(folder, 'lock'), 'export', { now: context.clock.now() });
-    try {
-      return await exportAll(context, published, folder);
-    } finally {
-      await lock.release();
-    }
+    return exportAll(context, published, folder).finally(() => lock.release());
   });
   writeResult(context, { out: folder, tables }, () => `${plural(tables.length, 'table')} in ${folder}\n`);
 }

@@ -12,10 +12,7 @@ import { TidemarkError } from '../core/errors.ts';
  */
 export async function writeToPager(context: Context, print: (write: WriteText) => Promise<unknown>): Promise<void> {
   const command = findPager(context.env);
-  if (command === undefined) {
-    await print(context.stream);
-    return;
-  }
+  if (command === undefined) return void (await print(context.stream));
   const pager = spawn(command, {
     shell: true,
     stdio: ['pipe', 'inherit', 'inherit'],

@@ -152,12 +152,10 @@ async function warnUnknown(context: Context, config: Config, rule: string, given
 
 /** Makes sure that `output` holds no earlier plan where `create` fails, and that no approved plan is overwritten. */
 async function withOutput(context: Context, output: string | undefined, create: () => Promise<void>): Promise<void> {
-  try {
-    await create();
-  } catch (error) {
+  await create().catch(async (error: unknown) => {
     if (output !== undefined) await setOutputAside(context, output, () => false);
     throw error;
-  }
+  });
 }
 
 async function setOutputAside(context: Context, output: string, isKept: (plan: Plan) => boolean): Promise<void> {

@@ -49,12 +49,8 @@ export async function downloadToFile(
   }
   const inspector = new ContentInspector();
   const handle = await open(file, 'w', PRIVATE_FILE);
-  try {
-    const blocks = repairBlocks(toBlocks(body), limits.metrics);
-    await writeBlocks({ handle, file }, maskBlocks(blocks, redactor), inspector);
-  } finally {
-    await handle.close();
-  }
+  const blocks = maskBlocks(repairBlocks(toBlocks(body), limits.metrics), redactor);
+  await writeBlocks({ handle, file }, blocks, inspector).finally(() => handle.close());
   return { status, contentType, ...inspector.result() };
 }
 

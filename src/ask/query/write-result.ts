@@ -83,11 +83,7 @@ export async function writeResultFile(query: PreparedQuery, output: string, form
   }
   if (format !== 'rows' && isTextFormat(format)) return copyText(query, output, TEXT_FORMATS[format]);
   const file = await open(output, 'a');
-  try {
-    return await writeResult(query, { format }, async (text) => void (await file.appendFile(text)));
-  } finally {
-    await file.close();
-  }
+  return writeResult(query, { format }, (text) => file.appendFile(text)).finally(() => file.close());
 }
 
 /** About 2,000 rows at a time. */

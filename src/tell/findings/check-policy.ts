@@ -60,9 +60,7 @@ export async function comparePolicies(options: PolicyCheckOptions) {
     unused: (await query('policy/unused', params)).map(({ kind, name }) => `${kind} ${name}`),
     /** Sources whose last pull is not loaded, and rules with an invalid header, so that more may be flagged. */
     gaps: [
-      ...(await query('policy/gaps', { ...params, sources })).map(
-        ({ target, source, status }) => `${target}: ${source} is ${status}`,
-      ),
+      ...(await query('policy/gaps', { ...params, sources })).map(({ gap }) => String(gap)),
       ...invalid.map(({ error }) => error),
     ],
   };

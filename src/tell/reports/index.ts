@@ -97,14 +97,11 @@ export function currentUntil({ asOf, thresholds }: Pick<RenderOptions, 'asOf' | 
 }
 
 /** The result, or undefined where a query or template fails: that is reported as a failure of a report with this name. */
-async function reportFailure<T>({ onFailure }: RenderOptions, name: string, work: Promise<T>) {
-  try {
-    return await work;
-  } catch (error) {
+function reportFailure<T>({ onFailure }: RenderOptions, name: string, work: Promise<T>) {
+  return work.catch((error: unknown) => {
     if (!onFailure || !(error instanceof TidemarkError)) throw error;
     onFailure(name, error);
-    return undefined;
-  }
+  });
 }
 
 async function writeReports(

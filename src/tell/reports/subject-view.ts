@@ -33,10 +33,7 @@ type RowsByKey = ReadonlyMap<string, readonly Row[]>;
 type SubjectData = Readonly<ReturnType<typeof toSubjectData>>;
 
 /** Reads what the selected subjects' pages show, kind by kind: a fixed number of statements, whatever the number of subjects. */
-export async function* readSubjects(
-  options: SubjectOptions,
-  pages: readonly SubjectPage[],
-): AsyncGenerator<SubjectData> {
+export async function* readSubjects(options: SubjectOptions, pages: readonly SubjectPage[]) {
   if (pages.length === 0) return;
   const shared = new Map<string, RowsByKey>();
   for (const [name, limit] of Object.entries(SHARED)) {
