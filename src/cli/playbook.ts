@@ -191,11 +191,9 @@ function listApproval({ approvers }: Config, plan: Plan): string {
   return ` --by ${by}${plan.actions.some(({ irreversible }) => irreversible) ? ' --irreversible' : ''}`;
 }
 
-export async function undo(
-  context: Context,
-  reference: string,
-  { output, acceptDays }: Texts<'output'> & { readonly acceptDays: number },
-): Promise<void> {
+type UndoFlags = Texts<'output'> & { readonly acceptDays: number };
+
+export async function undo(context: Context, reference: string, { output, acceptDays }: UndoFlags): Promise<void> {
   await withOutput(context, output, async () => {
     const { config, playbooks } = await readPlaybooks(context);
     const { plan: undone } = await findPlan(config, context.cwd, reference);
@@ -227,11 +225,8 @@ export async function approve(context: Context, reference: string, flags: Approv
   const signature = await obtainSignature(context, flags, statement);
   const approved = await approvePlan(file, { ...options, digest: given.digest, signature });
   const { plan_id, actions, approvals, expires_at } = approved;
-  const people = stripControls(
-    countedApprovals(approved, config)
-      .map((each) => each.by)
-      .join(', '),
-  );
+  const counted = countedApprovals(approved, config).map((each) => each.by);
+  const people = stripControls(counted.join(', '));
   const text = `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${people}; valid until ${formatTime(expires_at)}\n`;
   writeResult(context, { plan_id, actions: actions.length, approvals, expires_at }, () => text);
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);

@@ -13,15 +13,18 @@ import { type InvalidRule, type Rule, readRules, renderRuleMacros, runRules } fr
 export type AssessedTarget = Pick<Target, 'name'> &
   Partial<Pick<Target, 'kind' | 'flavor' | 'namespace' | 'sees' | 'managementToken'>>;
 
-/** With the working warehouse, outside of any transaction. */
-interface EvaluateOptions extends OpenWarehouse {
+interface RuleOptions {
   /** Time of the run: its pulls are the evidence, with earlier ones as far as a rule permits. */
   readonly asOf: Date;
-  /** The run, whose pulls may be older than `asOf` where it resumes another one. */
-  readonly runId?: string;
   readonly thresholds: Thresholds;
   /** The configured targets; sources of other targets are never stale. @default all targets ever pulled */
   readonly targets?: readonly AssessedTarget[];
+}
+
+/** With the working warehouse, outside of any transaction. */
+interface EvaluateOptions extends OpenWarehouse, RuleOptions {
+  /** The run, whose pulls may be older than `asOf` where it resumes another one. */
+  readonly runId?: string;
 }
 
 /** Numbers of findings that an evaluation changed. */
@@ -136,11 +139,7 @@ function prepareStatements(options: EvaluateOptions): string {
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
-export function ruleParams({
-  asOf,
-  thresholds,
-  targets,
-}: Pick<EvaluateOptions, 'asOf' | 'thresholds' | 'targets'>): SqlParams {
+export function ruleParams({ asOf, thresholds, targets }: RuleOptions): SqlParams {
   const names = targets?.map(({ name }) => name) ?? null;
   return { ...thresholdParams(thresholds), as_of: asOf.toISOString(), targets: names };
 }

@@ -47,11 +47,6 @@ export async function listPending({ database, files }: OutboxStore, job: string 
   return (await database.rows(files.read('mail/outbox_pending'), { job })) as unknown as readonly Pending[];
 }
 
-async function readContent({ database, files }: OutboxStore, { message_id }: Pending): Promise<Message> {
-  const [row] = await database.rows(files.read('mail/outbox_content'), { message_id });
-  return row?.content as unknown as Message;
-}
-
 /** The status of each of the messages that is in the outbox, by Message-ID. */
 export async function getStatuses({ database, files }: OutboxStore, messageIds: readonly string[]) {
   const rows = await database.rows(files.read('mail/outbox_status'), { message_ids: messageIds });
@@ -96,10 +91,11 @@ export async function sendFromOutbox(store: OutboxStore, options: MailSendOption
   if (pending.length === 0) return [];
   const settings = resolveMailSettings(config);
   const transport = openTransport({ ...settings, timeouts });
-  const attempt = async (message: Pending): Promise<SendResult> => {
-    const mail = await toMailOptions(await readContent(store, message), settings.sender, config.output);
+  const attempt = async ({ message_id }: Pending): Promise<SendResult> => {
+    const [row] = await store.database.rows(store.files.read('mail/outbox_content'), { message_id });
+    const mail = await toMailOptions(row?.content as unknown as Message, settings.sender, config.output);
     store.assertHeld?.();
-    await markSending(store, message.message_id, context.clock.now());
+    await markSending(store, message_id, context.clock.now());
     return deliver(transport, mail, timeouts.messageMs, context.redactor);
   };
   return sendAll(store, context, pending, attempt).finally(() => transport.close());

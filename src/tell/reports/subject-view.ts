@@ -47,6 +47,8 @@ export async function* readSubjects(options: SubjectOptions, pages: readonly Sub
   }
 }
 
+type KindRows = Readonly<Record<'present' | 'timeline', RowsByKey>>;
+
 async function readKind(options: SubjectOptions, { slug, type, versions, table }: SubjectKind, maxLength: number) {
   const long = table.columns.filter((column) => column.type === 'varchar' || column.type === 'json');
   const columns = versions.includes('version.*') ? long : [];
@@ -71,11 +73,7 @@ function groupRows(rows: readonly Row[], type?: string): RowsByKey {
   return groupBy(rows, (row) => subjectKey(type ?? row.subject_type, row.target, row.subject_id ?? row.source));
 }
 
-function toSubjectData(
-  page: SubjectPage,
-  own: Awaited<ReturnType<typeof readKind>>,
-  shared: ReadonlyMap<string, RowsByKey>,
-) {
+function toSubjectData(page: SubjectPage, own: KindRows, shared: ReadonlyMap<string, RowsByKey>) {
   const { type, target, id, kind } = page;
   const take = (rows: RowsByKey | undefined, name?: string) =>
     rows?.get(name === 'gaps' ? subjectKey(undefined, target, kind.table.source) : subjectKey(type, target, id)) ?? [];
