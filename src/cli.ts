@@ -6,7 +6,7 @@ import type { DocumentedCommand } from './cli/define.ts';
 import { addCommands, createProgram, type GlobalOptions } from './cli/index.ts';
 import { frozenClock, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
-import { type ProcessIo, ReaderGone } from './core/context.ts';
+import { ignoreReaderGone, type ProcessIo, ReaderGone } from './core/context.ts';
 import { EXIT, type ExitCode, errorMessage, isMemoryError, TidemarkError } from './core/errors.ts';
 import { decodeUtf8, fileSystemError, MAX_TEXT_KIBIBYTES, systemLack } from './core/fs.ts';
 import { interrupts } from './core/interrupts.ts';
@@ -80,6 +80,7 @@ function createContext(program: Command, io: ProcessIo) {
     program: nameStart(io, program),
     stdout,
     stream,
+    // What counts findings or acts ends with its own exit code: `findings --fail-on critical | head` must not pass.
     print: (text: string) => stream(text).catch(ignoreReaderGone),
     screen: screen && wide ? { columns: Number.POSITIVE_INFINITY, rows: screen.rows } : screen,
     quiet,
@@ -89,11 +90,6 @@ function createContext(program: Command, io: ProcessIo) {
     shard: shard ?? env.TIDEMARK_SHARD,
     clock: now ? frozenClock(now) : systemClock,
   };
-}
-
-/** What counts findings or acts ends with its own exit code: `findings --fail-on critical | head` must not pass. */
-function ignoreReaderGone(error: unknown): void {
-  if (!(error instanceof ReaderGone)) throw error;
 }
 
 /** What a statement of DuckDB lacked. It keeps what does not fit into memory in temporary files, as long as the disk has space. */
@@ -210,8 +206,10 @@ function openStdout(signal: AbortSignal): Pick<ProcessIo, 'stdout' | 'drain'> {
   return {
     stdout: (text) => process.stdout.write(text),
     drain: async () => {
-      if (isRead) await drain(signal).catch((error) => Promise.reject(isRead ? error : new ReaderGone()));
-      else throw new ReaderGone();
+      if (!isRead) throw new ReaderGone();
+      if (!process.stdout.writableNeedDrain) return;
+      const taken = once(process.stdout, 'drain', { signal });
+      await taken.catch((error) => Promise.reject(isRead ? error : new ReaderGone()));
     },
   };
 }
@@ -246,10 +244,6 @@ export async function main(): Promise<void> {
   endHungUp();
   // Text that nobody reads any more must not keep the process alive.
   if (stop.signal.aborted && process.stdout.writableLength > 0) process.exit();
-}
-
-async function drain(signal: AbortSignal): Promise<void> {
-  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain', { signal });
 }
 
 async function readStdin(): Promise<string> {

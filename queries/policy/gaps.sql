@@ -1,5 +1,5 @@
--- grain: one row per target and source of $sources whose last pull was not loaded
-select target, source, status
+-- grain: one row per target and source of $sources whose last pull was not loaded, as a text
+select concat(target, ': ', source, ' is ', status) as gap
 from source_state
 where
   list_contains($sources::varchar[], source)

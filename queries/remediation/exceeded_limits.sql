@@ -1,6 +1,6 @@
--- grain: one row per target in which a plan affects more rows of a table than it may. {{table}}: its name
--- A table without rows was never pulled, so no row of it may be affected.
--- parameters: $table, $affected (target and ID of each row, as a JSON array), $max_percent, $min_rows
+-- grain: one row per limit that a plan exceeds: of its actions, and of a target in which it affects more rows of a table than it may
+-- {{table}}: its name. A table without rows was never pulled, so no row of it may be affected.
+-- parameters: $table, $actions, $max_actions, $affected (target and ID of each row, as a JSON array), $max_percent, $min_rows
 with
   affected as (
     select target, count(distinct id) as affected
@@ -19,7 +19,11 @@ with
     from affected
     left join totals on totals.target = affected.target
   )
+select null as target, format('{} actions are more than --max-actions {}', $actions::integer, $max_actions::integer) as problem
+where $actions::integer > $max_actions::integer
+union all
 select
+  target,
   format(
     '{} of {} rows of {} in {} are {}, more than --max-percent {}',
     affected,
@@ -33,4 +37,4 @@ from counted
 where
   affected * 100 > total * $max_percent::double
   and (total = 0 or affected > $min_rows::double)
-order by target;
+order by target nulls first;

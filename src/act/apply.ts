@@ -49,11 +49,6 @@ interface ApplyOptions extends Acting {
 
 export type ApplyResult = Readonly<ReturnType<typeof toApplyResult>>;
 
-interface Abort {
-  readonly reason: string;
-  readonly exit: ExitCode;
-}
-
 /**
  * Applies an approved plan, one action at a time, and continues where an earlier apply stopped. No action is applied twice.
  * @throws TidemarkError UNSAFE as `assertApplicable`; LOCKED while another apply runs.
@@ -99,15 +94,16 @@ export async function findFinishedResult({ plan_id, actions }: Plan, config: Con
     const final = takeFinal(entries.get(toKey({ plan_id, action_id: action.action_id })));
     return final && identifyRequest(final) === identifyRequest(action) ? final : [];
   });
-  return rows.length > 0 && rows.length === actions.length ? toApplyResult(plan_id, rows, null) : undefined;
+  return rows.length > 0 && rows.length === actions.length ? toApplyResult(plan_id, rows) : undefined;
 }
 
 /**
  * @param results in the order of the plan; actions that were not reached are left out
  * @param stopped why it stopped before the end
  */
-function toApplyResult(planId: string, results: readonly ActionResult[], stopped: Abort | null) {
-  return { plan_id: planId, rows: results.map(({ event: _, ...row }) => row), stopped };
+function toApplyResult(planId: string, results: readonly ActionResult[], stopped?: TidemarkError) {
+  const end = stopped ? { reason: formatError(stopped), exit: stopped.exit } : null;
+  return { plan_id: planId, rows: results.map(({ event: _, ...row }) => row), stopped: end };
 }
 
 /**
@@ -128,12 +124,12 @@ async function applyActions(
   lock: Lock,
 ): Promise<ApplyResult> {
   const { config, context } = options;
-  let unsent: Abort | undefined;
+  let unsent: TidemarkError | undefined;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => {
     lock.assertUnpaused();
     unsent = findStop(options, plan); // a pause that a service asks for may be long
-    if (unsent) throw new TidemarkError('INCOMPLETE', `it was not sent: ${unsent.reason}`);
+    if (unsent) throw new TidemarkError('INCOMPLETE', `it was not sent: ${formatError(unsent)}`);
   });
   const progress = new Progress({ plan, remote, ledger, config, context });
   try {
@@ -141,10 +137,10 @@ async function applyActions(
       let result: ActionResult | undefined;
       while (!result) {
         const asked = index === 0 ? undefined : action.target;
-        const abort =
-          findAbort(options, plan, progress) ??
-          (await assertSameInstallations(plan, config, remote, asked).catch(toAbort)); // a server may be replaced meanwhile
-        if (abort) return await progress.finish(abort);
+        const stop =
+          findEnd(options, plan, progress) ??
+          (await assertSameInstallations(plan, config, remote, asked).catch(catchKnown)); // a server may be replaced meanwhile
+        if (stop) return await progress.finish(stop);
         lock.assertUnpaused();
         result = await progress.apply(action, definitions.get(action) as ActionDefinition);
       }
@@ -152,48 +148,42 @@ async function applyActions(
       const line = `${action.action_id}: ${action.summary}: ${result.status}${reason}`;
       context.log[isFinal(result) ? 'info' : 'warn'](line);
     }
-    return await progress.finish(progress.explainContradictions() ?? unsent ?? null);
+    return await progress.finish(progress.explainContradictions() ?? unsent);
   } catch (error) {
-    if (error instanceof LockError) return await progress.finish(toAbort(error));
+    if (error instanceof LockError) return await progress.finish(error);
     throw error;
   } finally {
     await remote.close();
   }
 }
 
-function findAbort(options: ApplyOptions, plan: Plan, progress: Progress): Abort | undefined {
+/** Why the apply ends before its next action. */
+function findEnd(options: ApplyOptions, plan: Plan, progress: Progress): TidemarkError | undefined {
   const { context, maxFailures } = options;
   const stop = findStop(options, plan);
   if (stop) return stop;
-  if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
+  if (context.signal.aborted)
+    return new TidemarkError('INCOMPLETE', 'interrupted', { hint: 'apply the plan again to continue' });
   const contradictions = progress.explainContradictions();
   if (contradictions || progress.failures < maxFailures) return contradictions;
-  return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
+  return new TidemarkError('INCOMPLETE', `${plural(progress.failures, 'action')} failed or unconfirmed`);
 }
 
-/** Why nothing of a plan may be sent any more. */
-function findStop(options: ApplyOptions, plan: Plan): Abort | undefined {
-  const file = join(options.config.data, 'STOP');
-  // A file, a folder or a broken link.
-  if (lstatSync(file, { throwIfNoEntry: false }))
-    return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
-  return findInvalid(options, plan);
-}
-
-/** The plan may expire meanwhile, and the clock be set back: what began before the plan was made would not count as new. */
-function findInvalid({ config, context }: ApplyOptions, plan: Plan): Abort | undefined {
+/**
+ * Why nothing of a plan may be sent any more. It may expire meanwhile, and the clock be set back: what began before the plan was made
+ * would not count as new.
+ */
+function findStop({ config, context }: ApplyOptions, plan: Plan): TidemarkError | undefined {
+  const file = join(config.data, 'STOP');
   try {
+    // A file, a folder or a broken link.
+    if (lstatSync(file, { throwIfNoEntry: false }))
+      throw new TidemarkError('UNSAFE', `${file} exists`, { hint: 'remove it to continue' });
     assertValidAt(plan, context.clock.now(), config);
     return undefined;
   } catch (error) {
-    return toAbort(error);
+    return catchKnown(error);
   }
-}
-
-/** For `catch`: an error that ends the apply before its next action. @throws every other error */
-function toAbort(error: unknown): Abort {
-  const known = catchKnown(error);
-  return { reason: formatError(known), exit: known.exit };
 }
 
 /** A plan of one or two actions tells nothing about the service. */
@@ -245,25 +235,26 @@ class Progress {
   }
 
   /** Records what a reading contradicted, unless the apply was stopped: what was not read may show a fault of the service. */
-  async finish(stopped: Abort | null): Promise<ApplyResult> {
+  async finish(stopped?: TidemarkError): Promise<ApplyResult> {
     for (const [action, outcome] of this.#contradictions) {
       if (stopped) this.#results.delete(action);
       else await this.#ctx.ledger.record(outcome);
     }
     const { plan_id, playbook, actions } = this.#ctx.plan;
-    if (stopped) this.#ctx.context.log.warn(`plan ${plan_id} of ${playbook} is stopped: ${stopped.reason}`);
+    if (stopped) this.#ctx.context.log.warn(`plan ${plan_id} of ${playbook} is stopped: ${formatError(stopped)}`);
     const results = actions.flatMap((action) => this.#results.get(action) ?? []);
     return toApplyResult(plan_id, results, stopped);
   }
 
   /** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */
-  explainContradictions(): Abort | undefined {
+  explainContradictions(): TidemarkError | undefined {
     const count = this.#contradicted.size;
     const total = this.#ctx.plan.actions.length;
     if (this.#contradictions.size < MIN_CONTRADICTIONS || count * 2 < total) return undefined;
     const reason = `readings contradict ${count} of ${total} actions, as a fault of the service would`;
-    const advice = 'check the service, then apply the plan again or make a new one';
-    return { reason: `${reason}: ${advice}`, exit: EXIT.incomplete };
+    return new TidemarkError('INCOMPLETE', reason, {
+      hint: 'check the service, then apply the plan again or make a new one',
+    });
   }
 
   async #run(attempt: Attempt): Promise<ActionResult | undefined> {

@@ -63,11 +63,8 @@ export function explainDoubts(plan: Plan, { approvers }: Pick<Config, 'approvers
   });
 }
 
-export function countedApprovals(
-  plan: Plan,
-  config: Pick<Config, 'approvers'>,
-  doubts = explainDoubts(plan, config),
-): readonly Approval[] {
+export function countedApprovals(plan: Plan, config: Pick<Config, 'approvers'>): readonly Approval[] {
+  const doubts = explainDoubts(plan, config);
   return plan.approvals.filter((_, index) => doubts[index] === undefined);
 }
 
@@ -90,7 +87,7 @@ export async function assertApproved(
   }
   if (!approvers) return plan.approvals;
   const doubts = explainDoubts(plan, config);
-  const counted = countedApprovals(plan, config, doubts);
+  const counted = countedApprovals(plan, config);
   const uncounted = plan.approvals.flatMap(({ by }, index) =>
     doubts[index] === undefined ? [] : `; that of ${by} does not count: ${doubts[index]}`,
   );

@@ -144,7 +144,6 @@ type Inputs = Readonly<Record<string, unknown>>;
 export interface ActionDefinition extends ActionDeclaration<Inputs, JsonValue, string> {
   readonly schema: z.ZodType<Inputs>;
   readonly inputNames: readonly string[];
-  readonly hasBody: boolean;
 }
 
 /** Declares an action. Every parameter, the body and the guard are computed from `inputs` alone, which the plan stores. */
@@ -153,8 +152,7 @@ export function defineAction<Shape extends z.ZodRawShape, S extends JsonValue, R
   declaration: ActionDeclaration<z.output<z.ZodObject<Shape>>, S, R>,
 ): ActionDefinition {
   const erased = declaration as unknown as ActionDeclaration<Inputs, JsonValue, string>;
-  const inputNames = Object.keys(inputs.shape);
-  return { ...erased, schema: inputs, inputNames, hasBody: declaration.body !== undefined };
+  return { ...erased, schema: inputs, inputNames: Object.keys(inputs.shape) };
 }
 
 /** A finding as a playbook sees it; `detail` is the JSON object that its rule selects. */

@@ -72,7 +72,7 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Da
   const undone = await database.rows(files.read('remediation/undone_findings'), { now: now.toISOString() });
   for (const { ids, plan_id, owner, until } of undone) {
     const acceptance = { reason: `undone by plan ${plan_id}`, owner: String(owner), until: new Date(String(until)) };
-    await acceptFindings(database, files, { ...acceptance, ids: ids as readonly string[] }, now);
+    await acceptFindings(warehouse, { ...acceptance, ids: ids as readonly string[] }, now);
   }
 }
 

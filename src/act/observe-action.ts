@@ -112,6 +112,7 @@ export async function readRepeatedly(
   isEnough: (sample: Sample, before: Sample | undefined, fraction: number) => boolean,
   accepted?: { readonly response: unknown },
 ): Promise<{ readonly samples: readonly Sample[]; readonly last: Sample; readonly isInterrupted: boolean }> {
+  const { signal } = attempt.context;
   const lagMs = attempt.remote.lagMs(attempt.action.target);
   const endMs = performance.now() + lagMs * Math.max(...READINGS);
   let last = await takeSample(attempt, accepted);
@@ -122,11 +123,8 @@ export async function readRepeatedly(
     if (next === undefined) break;
     // A service that hangs could hold the apply for an hour.
     if (last.error !== undefined && performance.now() > endMs) break;
-    try {
-      await sleep(lagMs * (next - fraction), undefined, { signal: attempt.context.signal });
-    } catch {
-      return { samples, last, isInterrupted: true };
-    }
+    const isInterrupted = await sleep(lagMs * (next - fraction), false, { signal }).catch(() => true);
+    if (isInterrupted) return { samples, last, isInterrupted };
     last = await takeSample(attempt, accepted);
     samples.push(last);
   }

@@ -31,11 +31,7 @@ export async function keepPlan(config: DataFolder, plan: Plan): Promise<string> 
 /** Two people may approve a plan in the same moment: no other process changes it between what `work` reads and what it writes. */
 export async function withPlansLocked<T>(config: DataFolder, work: () => Promise<T>): Promise<T> {
   const lock = await lockPlans(config);
-  try {
-    return await work();
-  } finally {
-    await lock.release();
-  }
+  return work().finally(() => lock.release());
 }
 
 const LOCK_ATTEMPTS = 1000;

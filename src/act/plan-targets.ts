@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config, Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { valueAt } from '../core/json-path.ts';
 import { stripControls } from '../core/log.ts';
 import { type OpenWarehouse, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Plan, PlanTarget } from './plan-file.ts';
@@ -60,16 +61,11 @@ export async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, confi
   });
 }
 
-function assertSameFields(
-  { plan_id }: Plan,
-  name: string,
-  then: Readonly<Record<string, unknown>>,
-  now: Readonly<Record<string, unknown>>,
-): void {
+function assertSameFields({ plan_id }: Plan, name: string, then: object, now: object): void {
   const shown = (value: unknown) =>
     value === null ? 'not known' : stripControls(typeof value === 'string' ? value : JSON.stringify(value));
   for (const [field, value] of Object.entries(then)) {
-    const present = now[field] ?? null;
+    const present = valueAt(now, field) ?? null;
     if (canonicalJson(value) === canonicalJson(present)) continue;
     throw new TidemarkError(
       'UNSAFE',

@@ -74,13 +74,10 @@ export async function listExceeded(
   { maxActions, maxPercent, minRows }: PlanLimits,
 ): Promise<readonly string[]> {
   const affected = rows.flatMap(({ action: { target }, affectedRows }) => affectedRows.map((id) => ({ target, id })));
-  const params = { table, affected: toJsonParam(affected), max_percent: String(maxPercent), min_rows: minRows };
+  const limits = { max_actions: maxActions, max_percent: String(maxPercent), min_rows: minRows };
+  const params = { table, actions: rows.length, affected: toJsonParam(affected), ...limits };
   const found = await database.rows(files.render('remediation/exceeded_limits', { table: quoteIdent(table) }), params);
-  const problems = found.map(({ problem }) => String(problem));
-  const actions = rows.length;
-  return actions > maxActions
-    ? [`${actions} actions are more than --max-actions ${maxActions}`, ...problems]
-    : problems;
+  return found.map(({ problem }) => String(problem));
 }
 
 /** A plan with its digest, not approved. `how`: the command or job that plans. */
@@ -158,9 +155,13 @@ export async function planActions(playbook: Playbook, candidates: readonly PlanC
   /** How often in a row the service of a target had no answer. */
   const unanswered = new Map<string, number>();
   const refused: Plan['skipped'] = [];
+  const { perTarget } = playbook;
   const limit = deps.limit ?? candidates.length;
+  const groups = groupBy(perTarget ? candidates.slice(0, limit) : candidates, (finding) =>
+    perTarget ? finding.target : finding.finding_id,
+  );
   let [plannedFindings, tried] = [0, 0];
-  for (const findings of groupFindings(playbook, candidates, limit)) {
+  for (const findings of groups.values()) {
     if (plannedFindings >= limit) break;
     tried += findings.length;
     const [{ target }] = findings;
@@ -189,15 +190,6 @@ function notAsked(target: string): Refusal {
 }
 
 type FindingGroup = readonly [PlanCandidate, ...PlanCandidate[]];
-
-function groupFindings(
-  { perTarget }: Playbook,
-  candidates: readonly PlanCandidate[],
-  limit: number,
-): readonly FindingGroup[] {
-  if (!perTarget) return candidates.map((finding) => [finding]);
-  return [...groupBy(candidates.slice(0, limit), ({ target }) => target).values()];
-}
 
 /** The validated actions of one group of findings, or the reason why there are none. */
 async function planGroup(

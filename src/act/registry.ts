@@ -100,10 +100,10 @@ function* checkName(place: string, name: string, known: Names) {
 
 /** `place`: where the action is, up to the name of a field. */
 function* checkAction(action: ActionDefinition, place: string, registry: Registry): Generator<string> {
-  const { reads, undo, hasBody } = action;
+  const { reads, undo, body } = action;
   const call = yield* checkCall(action, place, action, true);
-  if (call?.body?.required && !hasBody) yield `${place}body: is required by ${call.name}`;
-  if (call && !call.body && hasBody) yield `${place}body: is not accepted by ${call.name}`;
+  if (call?.body?.required && !body) yield `${place}body: is required by ${call.name}`;
+  if (call && !call.body && body) yield `${place}body: is not accepted by ${call.name}`;
   for (const [name, read] of Object.entries(reads)) yield* checkRead(read, `${place}reads.${name}.`, action, registry);
   if (Object.keys(reads).length === 0) yield `${place}reads: must not be empty: every action is guarded by a read`;
   if (undo) yield* checkAction(undo.action, `${place}undo.`, registry);

@@ -21,11 +21,7 @@ export interface Acting {
 /** Lets `work` read the services, until the user's signal. */
 export async function withServices<T>({ config, context }: Acting, work: (remote: RemoteServices) => Promise<T>) {
   const remote = new RemoteServices(config, context, context.signal);
-  try {
-    return await work(remote);
-  } finally {
-    await remote.close();
-  }
+  return work(remote).finally(() => remote.close());
 }
 
 export class RemoteServices {

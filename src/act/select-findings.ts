@@ -56,28 +56,21 @@ export async function selectFindings(
   };
 }
 
+/** The options that name a row. */
+function toOptions({ finding_id, subject_id, subject_name }: PlanCandidate): readonly string[] {
+  return [`--finding ${finding_id}`, `--subject ${subject_id}`, `--subject ${subject_name ?? subject_id}`];
+}
+
 /** The rows that a choice names; all where it names none. @throws TidemarkError USAGE for a choice that is none of them */
-function selectChosen(
-  rows: readonly PlanCandidate[],
-  rule: string,
-  { findings, subjects }: Pick<FindingChoice, 'findings' | 'subjects'> = { findings: [], subjects: [] },
-) {
-  const wanted = { findings: new Set(findings), subjects: new Set(subjects) };
-  const isWanted = ({ finding_id, subject_id, subject_name }: PlanCandidate) =>
-    wanted.findings.has(finding_id) ||
-    wanted.subjects.has(subject_id) ||
-    (subject_name !== null && wanted.subjects.has(subject_name));
-  const chosen = findings.length + subjects.length === 0 ? rows : rows.filter(isWanted);
-  const ids = new Set(chosen.map(({ finding_id }) => finding_id));
-  const names = new Set(chosen.flatMap(({ subject_id, subject_name }) => [subject_id, subject_name]));
-  const missing = [
-    ...findings.filter((id) => !ids.has(id)).map((id) => `--finding ${id}`),
-    ...subjects.filter((name) => !names.has(name)).map((name) => `--subject ${name}`),
-  ];
-  if (missing.length > 0) {
-    throw new TidemarkError('USAGE', `${missing.join(', ')}: no open finding of rule ${rule}`, {
-      hint: `list them with \`tidemark findings --rule ${rule}\``,
-    });
-  }
-  return chosen;
+function selectChosen(rows: readonly PlanCandidate[], rule: string, choice: FindingChoice | undefined) {
+  const { findings = [], subjects = [] } = choice ?? {};
+  const wanted = new Set([...findings.map((id) => `--finding ${id}`), ...subjects.map((name) => `--subject ${name}`)]);
+  if (wanted.size === 0) return rows;
+  const chosen = rows.filter((row) => toOptions(row).some((option) => wanted.has(option)));
+  const known = new Set(chosen.flatMap(toOptions));
+  const missing = [...wanted].filter((option) => !known.has(option));
+  if (missing.length === 0) return chosen;
+  throw new TidemarkError('USAGE', `${missing.join(', ')}: no open finding of rule ${rule}`, {
+    hint: `list them with \`tidemark findings --rule ${rule}\``,
+  });
 }

@@ -38,18 +38,15 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   return withLedger(options, { purpose: 'playbook ledger --settle', copy }, (ledger) =>
     withServices(options, async (remote) => {
       const results: ActionResult[] = [];
-      const readPlan = planReader(config);
+      let plan: Plan | undefined;
       for (const entry of ledger.entries.values()) {
         const { plan_id, playbook } = entry;
         const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
         if (!isWanted || !isToSettle(entry, options.doubtedSince)) continue;
         if (context.signal.aborted) break;
-        const result = await settleEntry(
-          entry,
-          await readPlan(entry.plan_id),
-          { remote, ledger, config, context },
-          options.playbooks,
-        );
+        // The actions of a plan follow each other in the ledger: its file, which has all of them, is read once, and not for each.
+        if (plan?.plan_id !== plan_id) plan = await readKeptPlan(config, plan_id);
+        const result = await settleEntry(entry, plan, { remote, ledger, config, context }, options.playbooks);
         context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
         results.push(result);
       }
@@ -61,15 +58,6 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
 /** Whether it is unsettled, and not in doubt for longer than a caller reads it again. */
 export function isToSettle(entry: LedgerEntry, doubtedSince = new Date(0)): boolean {
   return isUnsettled(entry) && (entry.event === 'intent' || Date.parse(entry.started_at) >= doubtedSince.getTime());
-}
-
-/** The actions of a plan follow each other in the ledger: its file, which has all of them, is read once, and not for each. */
-function planReader(config: Acting['config']) {
-  let [planId, plan]: [string?, Plan?] = [];
-  return async (wanted: string): Promise<Plan | undefined> => {
-    if (planId !== wanted) [planId, plan] = [wanted, await readKeptPlan(config, wanted)];
-    return plan;
-  };
 }
 
 async function settleEntry(

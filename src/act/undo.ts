@@ -84,15 +84,12 @@ function nothingApplied(planId: string): TidemarkError {
 function explainNothing(planId: string, leftOut: readonly LeftOut[]): TidemarkError {
   if (leftOut.length === 0) return nothingApplied(planId);
   const unclear = leftOut.filter(({ isUnknown }) => isUnknown);
-  const list = (all: readonly LeftOut[]) =>
-    all
-      .slice(0, 3)
-      .map(({ reason }) => reason)
-      .join('; ');
+  const shown = (unclear.length > 0 ? unclear : leftOut).slice(0, 3);
+  const reasons = shown.map(({ reason }) => reason).join('; ');
   if (unclear.length === 0) {
-    return new TidemarkError('UNSAFE', `nothing of plan ${planId} can be undone: ${list(leftOut)}`);
+    return new TidemarkError('UNSAFE', `nothing of plan ${planId} can be undone: ${reasons}`);
   }
-  return new TidemarkError('INCOMPLETE', `what of plan ${planId} can be undone is not known: ${list(unclear)}`, {
+  return new TidemarkError('INCOMPLETE', `what of plan ${planId} can be undone is not known: ${reasons}`, {
     hint: 'undo the plan again once it is',
   });
 }
@@ -163,11 +160,9 @@ function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
 /** @throws what ends the command */
 async function readSubject(attempt: Observed): Promise<Pick<Reading, 'observed' | 'precondition'>> {
   const { redactor, signal } = attempt.context;
-  try {
-    return await observeAction(attempt);
-  } catch (error) {
+  return observeAction(attempt).catch((error: unknown) => {
     if (!(error instanceof TidemarkError) || signal.aborted) throw error;
     const reason = redactor.text(`the subject could not be read: ${formatError(error)}`);
     return { observed: null, precondition: unknown(reason) };
-  }
+  });
 }

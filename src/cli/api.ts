@@ -6,7 +6,7 @@ import { findNamed } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
-import { findRepeatedName, parseJson, parseLossless, printJson } from '../core/json.ts';
+import { findRepeatedName, indentJson, parseJson, parseLossless } from '../core/json.ts';
 import { ServiceError } from '../http/errors.ts';
 import { collectSecrets } from '../services/build-request.ts';
 import { mayBeDone } from '../services/classify-error.ts';
@@ -48,12 +48,7 @@ export const define: DefineCommand = (command) => {
 
 type ApiFlags = Texts<'target' | 'body'> & Switches<'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help'>;
 
-export async function api(
-  context: Context,
-  name: string | undefined,
-  parameters: string[],
-  options: ApiFlags,
-): Promise<void> {
+export async function api(context: Context, name: string | undefined, parameters: string[], options: ApiFlags) {
   if (options.list) return listOperations(context);
   const documented = findNamed([...operations.values()], 'operation', name ?? '', 'see `tidemark api --list`');
   if (options.help) return context.stdout(formatOperationHelp(documented));
@@ -174,12 +169,8 @@ const formatEmpty = (status: number) => `{"status": ${status}}\n`;
 /** JSON indented and with every digit, other text as it was sent, and `{"status": 204}` for an empty body. */
 function formatResponse({ status, text }: ServiceResponse): string {
   if (text.trim() === '') return formatEmpty(status);
-  try {
-    return `${printJson(parseLossless(text))}\n`;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return text.endsWith('\n') ? text : `${text}\n`;
-  }
+  const shown = indentJson(text);
+  return shown.endsWith('\n') ? shown : `${shown}\n`;
 }
 
 async function* listAllItems(operation: Operation, pages: AsyncIterable<ResponsePage>): AsyncGenerator<unknown> {

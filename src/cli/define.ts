@@ -155,10 +155,7 @@ export function percentage(text: string): number {
 }
 
 /** Parser of a repeatable option, or of words. @throws TidemarkError USAGE if the text is not NAME=VALUE. */
-export function parseParam(
-  pair: string,
-  previous: Readonly<Record<string, string>> = {},
-): Readonly<Record<string, string>> {
+export function parseParam(pair: string, previous: Readonly<Record<string, string>> = {}) {
   const at = pair.indexOf('=');
   if (at < 1) throw new TidemarkError('USAGE', `${pair} is not NAME=VALUE`);
   return { ...previous, [pair.slice(0, at)]: pair.slice(at + 1) };

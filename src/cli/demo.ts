@@ -30,10 +30,7 @@ const MARK = '# Made by `tidemark demo`';
 const NIGHTLY_MS = (2 * 60 + 15) * 60_000;
 
 /** Plays some nights of a generated estate, the last of which is the latest night before now. */
-export async function demo(
-  context: Context,
-  { runs, workspaces }: { readonly runs: number; readonly workspaces?: number },
-): Promise<void> {
+export async function demo(context: Context, { runs, workspaces }: { runs: number; workspaces?: number }) {
   const { describeDay, isIncident, lastDay } = await loadSandbox();
   const folder = resolve(context.cwd, 'demo');
   await removeEarlierDemo(folder);

@@ -33,12 +33,7 @@ interface DiffFlags extends Lists<'table' | 'target'>, Texts<'project' | 'subjec
 }
 
 /** Prints the net difference of two moments, and what is not known of it. */
-export async function diff(
-  context: Context,
-  from: string | undefined,
-  to: string | undefined,
-  flags: DiffFlags,
-): Promise<void> {
+export async function diff(context: Context, from: string | undefined, to: string | undefined, flags: DiffFlags) {
   const unknown = [from, to].find((word) => word?.startsWith('--')); // commander takes it for a moment, as it does `-7d`
   if (unknown !== undefined) throw new TidemarkError('USAGE', `unknown option ${unknown}`);
   const config = readLocalConfig(context);
@@ -61,19 +56,16 @@ export async function diff(
 }
 
 type Times = Pick<Difference, 'from' | 'to'>;
+type Given = Readonly<Record<keyof Times, string | undefined>>;
 
 /** @throws TidemarkError USAGE where FROM is after TO; INCOMPLETE where there are no two pulls to compare */
-async function resolveTimes(
-  { database, files }: OpenWarehouse,
-  given: { readonly from: string | undefined; readonly to: string | undefined },
-  resolve: (text: string) => Promise<Date>,
-): Promise<Times> {
-  const until = given.to === undefined ? undefined : await resolve(given.to);
+async function resolveTimes({ database, files }: OpenWarehouse, given: Given, toTime: (text: string) => Promise<Date>) {
+  const until = given.to === undefined ? undefined : await toTime(given.to);
   const params = { to: until?.toISOString() ?? 'infinity' };
   const rows = await database.rows(files.read('diff/last_pulls'), params);
   const [last, previous] = rows.map(({ as_of }) => new Date(String(as_of)));
   const to = until ?? last;
-  const from = given.from === undefined ? previous : await resolve(given.from);
+  const from = given.from === undefined ? previous : await toTime(given.from);
   if (!to || !from) throw new TidemarkError('INCOMPLETE', 'there are no two complete pulls to compare');
   if (from <= to) return { from, to };
   throw new TidemarkError('USAGE', `${formatTimestamp(from)} is after ${formatTimestamp(to)}`, {
@@ -101,11 +93,7 @@ async function readDifference(
 }
 
 /** The rows stay in DuckDB, which writes to disk what memory does not hold. */
-async function keepDifference(
-  { database, files }: OpenWarehouse,
-  changed: readonly Table[],
-  filters: SqlParams,
-): Promise<readonly Counts[]> {
+async function keepDifference({ database, files }: OpenWarehouse, changed: readonly Table[], filters: SqlParams) {
   if (changed.length === 0) return [];
   const parts = { difference: renderDifference(files, changed) };
   await database.script(fillParams(files.render('diff/keep', parts), filters));

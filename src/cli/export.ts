@@ -19,6 +19,7 @@ export const define: DefineCommand = (command) =>
     .requiredOption('--out <dir>', 'folder; existing table folders in it are replaced')
     .runs(() => import('./export.ts'), 'runExport');
 
+type Relation = ReturnType<typeof listRelations>[number];
 type ExportedTable = Readonly<Awaited<ReturnType<typeof exportRelation>>>;
 
 /** Written last: an export folder without it is not complete. */
@@ -36,11 +37,7 @@ export async function runExport(context: Context, { out }: { readonly out: strin
     await makeFolder(folder, SHARED_FOLDER);
     // Two at once would put their tables among each other's.
     const lock = await acquireLock(join(folder, 'lock'), 'export', { now: context.clock.now() });
-    try {
-      return await exportAll(context, published, folder);
-    } finally {
-      await lock.release();
-    }
+    return exportAll(context, published, folder).finally(() => lock.release());
   });
   writeResult(context, { out: folder, tables }, () => `${plural(tables.length, 'table')} in ${folder}\n`);
 }
@@ -51,9 +48,9 @@ async function exportAll({ log }: Context, published: OpenWarehouse, folder: str
   const staging = join(folder, `${STAGING}${randomBytes(4).toString('hex')}`);
   const exported: ExportedTable[] = [];
   try {
-    for (const { name, order } of listRelations(published)) {
-      const table = await exportRelation(published, staging, name, order);
-      log.info(`${name}: ${plural(table.rows, 'row')}`);
+    for (const relation of listRelations(published)) {
+      const table = await exportRelation(published, staging, relation);
+      log.info(`${table.table}: ${plural(table.rows, 'row')}`);
       exported.push(table);
     }
     await replaceTables(folder, staging, exported);
@@ -64,7 +61,7 @@ async function exportAll({ log }: Context, published: OpenWarehouse, folder: str
 }
 
 /** Tables and views with the columns that their rows are sorted by, so that the statistics of a file let readers skip parts of it. */
-function listRelations({ files }: OpenWarehouse): readonly { name: string; order: readonly string[] }[] {
+function listRelations({ files }: OpenWarehouse) {
   const relations = [...loadTables(files).values()].flatMap(({ name, source, columns, key }) => {
     const order = [...(columns.some((column) => column.name === 'target') ? ['target'] : []), ...key];
     return [{ name, order }, ...(source ? [{ name: `${name}_history`, order: [...order, 'valid_from'] }] : [])];
@@ -72,12 +69,7 @@ function listRelations({ files }: OpenWarehouse): readonly { name: string; order
   return [...relations, { name: 'source_state', order: ['target', 'source'] }];
 }
 
-async function exportRelation(
-  { database, files }: OpenWarehouse,
-  staging: string,
-  name: string,
-  order: readonly string[],
-) {
+async function exportRelation({ database, files }: OpenWarehouse, staging: string, { name, order }: Relation) {
   const directory = join(staging, name);
   const path = join(directory, 'data.parquet');
   await makeFolder(directory, SHARED_FOLDER);

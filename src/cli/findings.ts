@@ -131,12 +131,7 @@ async function warnUnassessed({ log }: Context, view: FindingsView, options: Fin
  * Exits 5 if there are findings of at least the severity that are new or open, and otherwise 1 if some may be hidden.
  * `--state new` and `--state open` narrow this to one state; any other state filter does not.
  */
-async function gate(
-  { log, exit }: Context,
-  view: FindingsView,
-  failOn: Severity,
-  { rule, state }: FindingsFlags,
-): Promise<void> {
+async function gate({ log, exit }: Context, view: FindingsView, failOn: Severity, { rule, state }: FindingsFlags) {
   const states = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
   const { render, params } = selectFindings(view, { severity: failOn, rule });
   const [found] = await view.database.rows(render('count'), { ...params, states });
@@ -149,20 +144,16 @@ async function gate(
   else if (gaps.length > 0) exit(EXIT.incomplete);
 }
 
-export async function accept(
-  context: Context,
-  ids: readonly string[],
-  options: Omit<Acceptance, 'ids'>,
-): Promise<void> {
+export async function accept(context: Context, ids: readonly string[], options: Omit<Acceptance, 'ids'>) {
   const config = readLocalConfig(context);
   const [reason, owner] = [options.reason.trim(), options.owner.trim()];
   if (reason === '' || owner === '') throw new TidemarkError('USAGE', '--reason and --owner must not be empty');
   const acceptance = { ids: [...new Set(ids)], reason, owner, until: options.until };
   // Reports an unknown ID before the lock is taken.
-  await withPublished(config, ({ database, files }) => assertOpen(database, files, acceptance.ids));
+  await withPublished(config, (published) => assertOpen(published, acceptance.ids));
   const now = context.clock.now();
-  await withWarehouse({ config, purpose: 'findings accept', now, log: context.log }, ({ database, files }) =>
-    acceptFindings(database, files, acceptance, now),
+  await withWarehouse({ config, purpose: 'findings accept', now, log: context.log }, (warehouse) =>
+    acceptFindings(warehouse, acceptance, now),
   );
   const result = { accepted: acceptance.ids, until: acceptance.until.toISOString() };
   writeResult(context, result, () => `accepted until ${formatTime(result.until)}: ${result.accepted.join(', ')}\n`);

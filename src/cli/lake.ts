@@ -152,10 +152,7 @@ export async function ddl(
   writeResult(context, { engine, guide, statements }, () => `${head}\n${statements.join('\n\n')}\n`);
 }
 
-export async function vacuum(
-  context: Context,
-  flags: Texts<'lake'> & Switches<'dryRun'> & { readonly olderThan: number },
-): Promise<void> {
+export async function vacuum(context: Context, flags: LakeFlags & Switches<'dryRun'> & { olderThan: number }) {
   const options = { olderThanMs: flags.olderThan * HOUR_MS, isDryRun: flags.dryRun ?? false };
   const removed = await withLake(context, flags, (lake) => vacuumLake(lake, options));
   const bytes = removed.reduce((sum, file) => sum + file.bytes, 0);

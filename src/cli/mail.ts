@@ -5,7 +5,6 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { type ComposeResult, composeMessages } from '../tell/mail/compose.ts';
-import type { ComposeOptions } from '../tell/mail/digest-data.ts';
 import { fileNamePart, type Message, writeEml } from '../tell/mail/message.ts';
 import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.ts';
 import {
@@ -101,13 +100,7 @@ async function send(context: Context, config: Config, job: Job, to: readonly str
   reportDeliveries(context, deliveries);
 }
 
-async function composeOptions(
-  context: Context,
-  config: Config,
-  job: Job,
-  home: OutboxStore,
-  to: readonly string[],
-): Promise<ComposeOptions> {
+async function composeOptions(context: Context, config: Config, job: Job, home: OutboxStore, to: readonly string[]) {
   const [run] = await home.database.rows(home.files.read('mail/last_run'), { job: job.name });
   if (!run) {
     throw new TidemarkError('UNREACHABLE', 'the job has no run yet', {

@@ -3,7 +3,7 @@ import { type Config, getTarget, loadConfig, parseShard } from '../config/config
 import { readTimeZone } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import type { PlaybookSummary } from '../tell/findings/guide.ts';
-import { type Moment, resolveMoment } from '../warehouse/moment.ts';
+import { resolveMoment } from '../warehouse/moment.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 
 /** The configuration that `--config` names, or the part of it that `--shard` names. */
@@ -22,23 +22,16 @@ export function assertTargets(config: Config, names: readonly string[]): readonl
   return names.map((name) => getTarget(config, name).name);
 }
 
+type Timing = Pick<Context, 'clock' | 'env'>;
+
 /** The moment that an option or argument names (`resolveMoment`), in an open warehouse. */
-export async function readMoment(
-  { clock, env }: Pick<Context, 'clock' | 'env'>,
-  config: Config,
-  { database, files }: OpenWarehouse,
-  text: string,
-): Promise<Moment> {
+export async function readMoment({ clock, env }: Timing, config: Config, open: OpenWarehouse, text: string) {
   const timeZone = await readTimeZone(config, env);
-  return resolveMoment(text, { rows: database.rows, files, now: clock.now(), timeZone });
+  return resolveMoment(text, { rows: open.database.rows, files: open.files, now: clock.now(), timeZone });
 }
 
 /** The same in the published warehouse, which a query then opens in a process of its own. */
-export async function readPublishedMoment(
-  context: Pick<Context, 'clock' | 'env'>,
-  config: Config,
-  text: string,
-): Promise<Moment> {
+export async function readPublishedMoment(context: Timing, config: Config, text: string) {
   // Loads the database, which `sql` and the shell need here alone.
   const { withPublished } = await import('../warehouse/session.ts');
   return withPublished(config, (published) => readMoment(context, config, published, text));
@@ -48,12 +41,7 @@ export async function readPublishedMoment(
  * The time of what is shown. `asOf`: that of the last pull, or of the last one before the moment that an option names. Ages count up to it:
  * nobody has asked the services since, and a day ends long after its pull. `at`: the moment, or now. It decides whether the pull is stale.
  */
-export async function readShownTime(
-  context: Pick<Context, 'clock' | 'env'>,
-  config: Config,
-  published: OpenWarehouse,
-  text: string | undefined,
-) {
+export async function readShownTime(context: Timing, config: Config, published: OpenWarehouse, text?: string) {
   if (text !== undefined) {
     const { at, run } = await readMoment(context, config, published, text);
     return { asOf: run.as_of, at };

@@ -78,10 +78,7 @@ export function formatTime(time: unknown): string {
 }
 
 /** The last lines of a command that leads to others. Steps name commands as `tidemark …`; the user gets them as the shell runs them. */
-export function formatNextSteps(
-  steps: readonly string[],
-  { program, colors }: Pick<Context, 'program' | 'colors'>,
-): string {
+export function formatNextSteps(steps: readonly string[], { program, colors }: Pick<Context, 'program' | 'colors'>) {
   const own = (step: string) => stripControls(step).replaceAll('`tidemark ', () => `\`${program} `);
   const lines = steps.map((step, index) => `  ${index + 1}. ${own(step)}\n`);
   return `${colors.bold('Next:')}\n${lines.join('')}`;
@@ -109,10 +106,7 @@ function formatCell(value: unknown): string {
 }
 
 /** Prints one JSON array, each item as it arrives. */
-export async function printJsonArray(
-  items: AsyncIterable<unknown> | Iterable<unknown>,
-  print: Context['print'],
-): Promise<void> {
+export async function printJsonArray(items: AsyncIterable<unknown> | Iterable<unknown>, print: Context['print']) {
   let isOpen = false;
   for await (const item of items) {
     await print(`${isOpen ? ',\n' : '[\n'}  ${printJson(item).replaceAll('\n', '\n  ')}`);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { WriteText } from '../ask/query/protocol.ts';
-import { type Context, ReaderGone } from '../core/context.ts';
+import { type Context, ignoreReaderGone, ReaderGone } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 
 /**
@@ -12,10 +12,7 @@ import { TidemarkError } from '../core/errors.ts';
  */
 export async function writeToPager(context: Context, print: (write: WriteText) => Promise<unknown>): Promise<void> {
   const command = findPager(context.env);
-  if (command === undefined) {
-    await print(context.stream);
-    return;
-  }
+  if (command === undefined) return void (await print(context.stream));
   const pager = spawn(command, {
     shell: true,
     stdio: ['pipe', 'inherit', 'inherit'],
@@ -23,14 +20,11 @@ export async function writeToPager(context: Context, print: (write: WriteText) =
   });
   pager.stdin.on('error', () => {}); // `writeToChild` hears of it
   const closed = once(pager, 'close');
-  try {
-    await print((text) => writeToChild(pager, text));
-  } catch (error) {
-    if (!(error instanceof ReaderGone)) throw error;
-  } finally {
+  const printed = print((text) => writeToChild(pager, text)).catch(ignoreReaderGone);
+  await printed.finally(() => {
     pager.stdin.end();
-    await closed;
-  }
+    return closed;
+  });
   if (pager.exitCode) {
     throw new TidemarkError('USAGE', `the pager ${command} failed with exit code ${pager.exitCode}`, {
       hint: 'the result may not be shown: set TIDEMARK_PAGER to another one, or to cat for none',

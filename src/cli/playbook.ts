@@ -151,12 +151,10 @@ async function warnUnknown(context: Context, config: Config, rule: string, given
 
 /** Makes sure that `output` holds no earlier plan where `create` fails, and that no approved plan is overwritten. */
 async function withOutput(context: Context, output: string | undefined, create: () => Promise<void>): Promise<void> {
-  try {
-    await create();
-  } catch (error) {
+  await create().catch(async (error: unknown) => {
     if (output !== undefined) await setOutputAside(context, output, () => false);
     throw error;
-  }
+  });
 }
 
 async function setOutputAside(context: Context, output: string, isKept: (plan: Plan) => boolean): Promise<void> {
@@ -166,12 +164,7 @@ async function setOutputAside(context: Context, output: string, isKept: (plan: P
 }
 
 /** Keeps a new plan, and writes it to a file as well if the user names one. */
-async function writeNewPlan(
-  config: Config,
-  context: Context,
-  created: Plan,
-  output: string | undefined,
-): Promise<void> {
+async function writeNewPlan(config: Config, context: Context, created: Plan, output: string | undefined) {
   await keepPlan(config, created);
   if (output !== undefined) {
     await setOutputAside(context, output, ({ approvals }) => approvals.length === 0);
@@ -197,11 +190,9 @@ function listApproval({ approvers }: Config, plan: Plan): string {
   return ` --by ${by}${plan.actions.some(({ irreversible }) => irreversible) ? ' --irreversible' : ''}`;
 }
 
-export async function undo(
-  context: Context,
-  reference: string,
-  { output, acceptDays }: Texts<'output'> & { readonly acceptDays: number },
-): Promise<void> {
+type UndoFlags = Texts<'output'> & { readonly acceptDays: number };
+
+export async function undo(context: Context, reference: string, { output, acceptDays }: UndoFlags): Promise<void> {
   await withOutput(context, output, async () => {
     const { config, playbooks } = await readPlaybooks(context);
     const { plan: undone } = await findPlan(config, context.cwd, reference);
@@ -233,11 +224,8 @@ export async function approve(context: Context, reference: string, flags: Approv
   const signature = await obtainSignature(context, flags, statement);
   const approved = await approvePlan(file, { ...options, digest: given.digest, signature });
   const { plan_id, actions, approvals, expires_at } = approved;
-  const people = stripControls(
-    countedApprovals(approved, config)
-      .map((each) => each.by)
-      .join(', '),
-  );
+  const counted = countedApprovals(approved, config).map((each) => each.by);
+  const people = stripControls(counted.join(', '));
   const text = `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${people}; valid until ${formatTime(expires_at)}\n`;
   writeResult(context, { plan_id, actions: actions.length, approvals, expires_at }, () => text);
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);
@@ -247,11 +235,7 @@ export async function approve(context: Context, reference: string, flags: Approv
 const MAX_SIGNATURE_KIBIBYTES = 4;
 
 /** The signature of an approval, which is in a file or is made with a key; undefined where none is asked for. */
-async function obtainSignature(
-  context: Context,
-  { key, signature }: ApproveFlags,
-  statement: string,
-): Promise<string | undefined> {
+async function obtainSignature(context: Context, { key, signature }: ApproveFlags, statement: string) {
   if (signature !== undefined)
     return readNamedFile(resolve(context.cwd, signature), {
       maxKibibytes: MAX_SIGNATURE_KIBIBYTES,
@@ -277,11 +261,7 @@ async function signWithKey({ signal }: Context, key: string, statement: string):
   }
 }
 
-export async function apply(
-  context: Context,
-  reference: string,
-  { maxFailures }: { readonly maxFailures: number },
-): Promise<void> {
+export async function apply(context: Context, reference: string, { maxFailures }: { readonly maxFailures: number }) {
   const { config, playbooks } = await readPlaybooks(context);
   const { plan: approved } = await findPlan(config, context.cwd, reference);
   const finished = await findFinishedResult(approved, config);

@@ -12,10 +12,7 @@ export const define: DefineCommand = (command) =>
     .runs(() => import('./prune.ts'), 'prune');
 
 /** Shows what goes of each table and folder. It goes with `--yes` alone. */
-export async function prune(
-  context: Context,
-  { dryRun = false, yes = false }: Switches<'dryRun' | 'yes'>,
-): Promise<void> {
+export async function prune(context: Context, { dryRun = false, yes = false }: Switches<'dryRun' | 'yes'>) {
   if (dryRun && yes) throw new TidemarkError('USAGE', 'give --dry-run or --yes, not both');
   const config = readLocalConfig(context);
   const removals = yes ? await removeOld(config, context) : await listPrunable(config, context);

@@ -56,11 +56,7 @@ async function selectLanded(config: Config, run: string, pulls: readonly Pull[])
 }
 
 /** Source names; the name of a table selects the source that fills it. @throws TidemarkError USAGE naming the closest match. */
-async function resolveSources(
-  config: Config,
-  sources: readonly SourceDefinition[],
-  names: readonly string[],
-): Promise<readonly string[]> {
+async function resolveSources(config: Config, sources: readonly SourceDefinition[], names: readonly string[]) {
   if (names.length === 0) return [];
   const tables = loadTables(createSqlFiles(overlayRoots(config.directory)));
   const known = new Set(sources.map(({ name }) => name));

@@ -65,12 +65,7 @@ async function writeReports(
 }
 
 /** Prints the JSON files of reports: that of a single one as it is, otherwise a list. */
-async function printData(
-  { print }: Context,
-  out: string,
-  reports: readonly { readonly name: string }[],
-  isSingle: boolean,
-): Promise<void> {
+async function printData({ print }: Context, out: string, reports: readonly { name: string }[], isSingle: boolean) {
   const copy = async (name: string, indent: string) => {
     let end = '';
     for await (const chunk of createReadStream(join(out, `${name}.json`), 'utf8') as AsyncIterable<string>) {

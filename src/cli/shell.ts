@@ -32,12 +32,7 @@ const CONTINUATION = '     ...> ';
  * Reads statements and commands from the terminal until `.quit` or Ctrl-D. A statement ends with a semicolon. The settings of the shell
  * are kept here, so that they outlive a process of `queries` that is killed.
  */
-export async function runShell(
-  context: Context,
-  config: Config,
-  settings: ShellSettings,
-  queries: QueryProcess,
-): Promise<void> {
+export async function runShell(context: Context, config: Config, settings: ShellSettings, queries: QueryProcess) {
   const { console: terminal } = context;
   if (!terminal) throw new TidemarkError('USAGE', 'the shell needs a terminal');
   const names = readNames(createSqlFiles(overlayRoots(config.directory)));

@@ -62,12 +62,7 @@ async function readSubject(config: Config, options: SubjectOptions, subject: str
 }
 
 /** @throws TidemarkError USAGE with similar names, or with what tells several subjects apart */
-async function findSubject(
-  config: Config,
-  options: SubjectOptions,
-  subject: string,
-  target: string | undefined,
-): Promise<SubjectMatch> {
+async function findSubject(config: Config, options: SubjectOptions, subject: string, target: string | undefined) {
   const query = await parseSubject(options, subject);
   const matches = await findSubjects(options, { ...query, ...(target !== undefined && { target }) });
   if (target !== undefined && matches.length === 0) assertTargets(config, [target]);

@@ -105,11 +105,7 @@ function isForShell(context: Context, words: readonly string[], { file, saved, o
   return context.console !== undefined;
 }
 
-async function printResult(
-  context: Context,
-  queries: QueryProcess,
-  request: QueryRequest & { readonly format: Format },
-): Promise<void> {
+async function printResult(context: Context, queries: QueryProcess, request: QueryRequest & { format: Format }) {
   const print = (write: WriteText) =>
     queries.run(request, guardTerminal(context, request.format, write), context.signal);
   const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
@@ -128,12 +124,7 @@ function assertOutside(data: string, path: string): void {
 }
 
 /** @throws TidemarkError USAGE if `path` is a link, a device or a folder */
-async function writeResultFile(
-  context: Context,
-  queries: QueryProcess,
-  request: QueryRequest,
-  path: string,
-): Promise<void> {
+async function writeResultFile(context: Context, queries: QueryProcess, request: QueryRequest, path: string) {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (existing?.isSymbolicLink()) {
     throw new TidemarkError('USAGE', `${path} is a link`, { hint: 'give the path of the file itself' });

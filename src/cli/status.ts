@@ -29,9 +29,8 @@ export async function status(context: Context, { exitCode }: Switches<'exitCode'
     const runs = await database.rows(files.read('status/runs'));
     // What another shard has since is in the status of that one.
     const isHere = ({ target }: Rows[number]) => !config.elsewhere?.includes(String(target));
-    const sources = (await database.rows(files.read('status/sources'), { now, stale_hours: staleHours })).filter(
-      isHere,
-    );
+    const all = await database.rows(files.read('status/sources'), { now, stale_hours: staleHours });
+    const sources = all.filter(isHere);
     const failed = (await database.rows(files.read('status/failures'))).filter(isHere);
     const failures = failed as unknown as Status['failures'];
     await defineMissing([database], files);

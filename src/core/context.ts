@@ -33,6 +33,10 @@ export const DEFAULT_TIMEOUTS = {
 /** Nobody reads the output any more. */
 export class ReaderGone extends Error {}
 
+export function ignoreReaderGone(error: unknown): void {
+  if (!(error instanceof ReaderGone)) throw error;
+}
+
 /** What a process gives to the command line. It is passed in once, so that a command also runs inside a test. */
 export interface ProcessIo {
   /** How to start the program again, as a shell takes it: `tidemark`, or `node bin/tidemark.js`. */

@@ -72,11 +72,7 @@ export async function syncFolder(path: string): Promise<void> {
 /** Syncs a file to disk. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await handle.sync().finally(() => handle.close());
 }
 
 /** SHA-256 of a file, as hexadecimal digits. */

@@ -137,3 +137,12 @@ export function findRepeatedName(text: string): number | undefined {
 export function printJson(value: unknown): string {
   return stringify(value, undefined, 2) ?? 'null';
 }
+
+/** JSON as `printJson`; other text stays as it is. */
+export function indentJson(text: string): string {
+  try {
+    return printJson(parseLossless(text));
+  } catch {
+    return text;
+  }
+}

@@ -39,11 +39,7 @@ export function findFile(roots: readonly string[], relative: string): string | u
  * the package's file of the same name.
  * @throws as `isPresent`
  */
-export function discoverFiles(
-  roots: readonly string[],
-  folder: string,
-  extension: string,
-): ReadonlyMap<string, string> {
+export function discoverFiles(roots: readonly string[], folder: string, extension: string) {
   const found = new Map<string, string>();
   for (const root of roots) {
     const directory = join(root, folder);

@@ -33,10 +33,7 @@ export function tableLines(
 }
 
 /** The widest cell of each column, labels included. */
-export function measureColumns(
-  columns: readonly TextColumn[],
-  rows: readonly (readonly string[])[],
-): readonly number[] {
+export function measureColumns(columns: readonly TextColumn[], rows: readonly (readonly string[])[]) {
   const widen = (index: number) => (width: number, row: readonly string[]) =>
     Math.max(width, displayWidth(row[index] ?? ''));
   return columns.map(({ label }, index) => rows.reduce(widen(index), displayWidth(label)));

@@ -32,10 +32,7 @@ const MALFORMED_ATTEMPTS = 3;
  * @param attempt gets the failure of the one before
  * @throws AttemptError
  */
-export async function withRetry<T>(
-  attempt: (before: HttpFailure | undefined) => Promise<T>,
-  options: RetryOptions,
-): Promise<T> {
+export async function withRetry<T>(attempt: (before: HttpFailure | undefined) => Promise<T>, options: RetryOptions) {
   const { metrics, timeouts, maxWaitMs, signal } = options;
   let problem: HttpFailure | undefined;
   for (let made = 1; ; made++) {

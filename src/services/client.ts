@@ -26,7 +26,9 @@ export interface ServiceClientOptions extends Omit<HttpClientOptions, 'target' |
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-export interface RequestOptions extends Partial<Omit<CallOptions, 'attemptMs'>> {
+type SendOptions = Omit<CallOptions, 'attemptMs'>;
+
+export interface RequestOptions extends Partial<SendOptions> {
   /** Request body, in the form of the API documents. */
   readonly body?: unknown;
   /** Use the `writeToken` of the target, if it has one. */
@@ -147,12 +149,7 @@ function prepareRequest(
 }
 
 /** Sends a request to the path of its operation; after a 404 to the other one, if it has one. */
-function createSender(
-  { target, http }: Connection,
-  operation: Operation,
-  parts: RequestParts,
-  options: Omit<CallOptions, 'attemptMs'>,
-) {
+function createSender({ target, http }: Connection, operation: Operation, parts: RequestParts, options: SendOptions) {
   const { path, fallbackPath = path } = operation;
   // docs/services/platform.md#saved-views
   const [first, second] = target.flavor === 'hashicorp' ? [fallbackPath, path] : [path, fallbackPath];

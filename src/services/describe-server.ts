@@ -162,10 +162,7 @@ const [MAX_FIELD_LENGTH, MAX_VERSION_LENGTH] = [200, 100];
  * read it.
  * @throws ServiceError where the service cannot answer.
  */
-export async function identifyService(
-  clients: ServiceClients,
-  { namespace: _, ...target }: Target,
-): Promise<ServiceIdentity | null> {
+export async function identifyService(clients: ServiceClients, { namespace: _, ...target }: Target) {
   const question = IDENTITY_QUESTIONS[target.kind];
   // The API documents have one of the endpoints.
   if (!question || (target.flavor !== 'hashicorp' && !operations.has(question.operation.name))) return null;

@@ -49,24 +49,16 @@ export async function downloadToFile(
   }
   const inspector = new ContentInspector();
   const handle = await open(file, 'w', PRIVATE_FILE);
-  try {
-    const blocks = repairBlocks(toBlocks(body), limits.metrics);
-    await writeBlocks({ handle, file }, maskBlocks(blocks, redactor), inspector);
-  } finally {
-    await handle.close();
-  }
+  const blocks = maskBlocks(repairBlocks(toBlocks(body), limits.metrics), redactor);
+  await writeBlocks(handle, file, blocks, inspector).finally(() => handle.close());
   return { status, contentType, ...inspector.result() };
 }
 
 /** Reads the next block while the previous one is compressed and written. */
-async function writeBlocks(
-  { handle, file }: { readonly handle: FileHandle; readonly file: string },
-  blocks: AsyncIterable<Buffer>,
-  inspector: ContentInspector,
-): Promise<void> {
+async function writeBlocks(handle: FileHandle, file: string, blocks: AsyncIterable<Buffer>, content: ContentInspector) {
   let writing = Promise.resolve();
   for await (const block of blocks) {
-    inspector.push(block);
+    content.push(block);
     await writing;
     // writes the whole block, where `write` may write a part
     writing = encodeBlock(file, block).then((encoded) => handle.appendFile(encoded));

@@ -58,7 +58,7 @@ function renderAttributed(files: SqlFiles, tables: readonly Table[], changes: st
   return files.render('warehouse/attribute', { changes, actedBy: renderActedBy(files, tables) });
 }
 
-type Times = Readonly<Record<'from' | 'to', string>>;
+export type Times = Readonly<Record<'from' | 'to', string>>;
 
 /** The tables that have changes after one time and up to another. @param tables that are present */
 export async function selectChanged({ database, files }: ReadWarehouse, tables: readonly Table[], times: Times) {

@@ -33,7 +33,7 @@ async function reasons({ database }: FindingsWarehouse, id: string) {
 async function acceptedAndLeftOut() {
   const opened = await openFinding();
   const { warehouse, id } = opened;
-  await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+  await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(2)));
   await warehouse.pull(runTime(4), 'other', 'workspaces');
   await warehouse.fail(runTime(4), 'acme', 'workspaces', 'left-out');
   await warehouse.evaluate(runTime(4));
@@ -43,7 +43,7 @@ async function acceptedAndLeftOut() {
 describe('an accepted finding', () => {
   test('is not reported until it expires, then is new again', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     expect(await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true, 2)])).toMatchObject({
       accepted: 1,
       open: 0,
@@ -69,21 +69,21 @@ describe('an accepted finding', () => {
 
   test('reopens when it expires, even where its source fails', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     await pullAndEvaluate(warehouse, 20, 'failed');
     expect(await one()).toMatchObject({ state: 'new', unassessed_since: runTime(20) });
   });
 
   test('reopens when it expires, even where a run does not pull its target', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     await pullAndEvaluate(warehouse, 20, [], 'other');
     expect(await one()).toMatchObject({ state: 'new', last_seen: runTime(1), unassessed_since: null });
   });
 
   test('reopens when its weight grows, and stays open', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     expect(await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true, 3)])).toMatchObject({ returned: 1 });
     expect(await one()).toMatchObject({ state: 'new', weight: 3 });
     await pullAndEvaluate(warehouse, 4, [workspace('ws-1', true, 1)]);
@@ -97,12 +97,7 @@ describe('an accepted finding', () => {
     await warehouse.pull(runTime(1), 'mesh', 'ca_roots', { ca_roots: root(runTime(12)) });
     await warehouse.evaluate(runTime(1));
     const [row] = await warehouse.findings('ca-root-expiring');
-    await acceptFindings(
-      warehouse.database,
-      warehouse.files,
-      { ...acceptance, ids: [String(row?.finding_id)] },
-      new Date(runTime(2)),
-    );
+    await acceptFindings(warehouse, { ...acceptance, ids: [String(row?.finding_id)] }, new Date(runTime(2)));
     await warehouse.pull(runTime(4), 'mesh', 'ca_roots', { ca_roots: root(runTime(12)) });
     await warehouse.evaluate(runTime(4));
     expect(await warehouse.findings('ca-root-expiring')).toMatchObject([{ state: 'accepted', severity: 'warning' }]);
@@ -114,7 +109,7 @@ describe('an accepted finding', () => {
 
   test('is resolved like any other, which ends the acceptance', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     await pullAndEvaluate(warehouse, 3, [workspace('ws-1', false)]);
     expect(await one()).toMatchObject({ state: 'resolved', accepted_until: null, accepted_owner: null });
     await pullAndEvaluate(warehouse, 4, [workspace('ws-1', true, 1)]);
@@ -165,7 +160,7 @@ describe('an accepted finding', () => {
     await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true), workspace('ws-2', false)]);
     const gone = String((await driftFindings(warehouse))['ws-2']?.finding_id);
     const accept = (ids: readonly string[], until = acceptance.until) =>
-      acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids, until }, new Date(runTime(4)));
+      acceptFindings(warehouse, { ...acceptance, ids, until }, new Date(runTime(4)));
     await expect(accept([id, 'f-000000000000'])).rejects.toThrow('unknown finding f-000000000000');
     await expect(accept([id, gone])).rejects.toThrow(`already resolved: ${gone}`);
     await expect(accept([id], new Date(runTime(4)))).rejects.toThrow('--until 2026-11-04T02:15:00.000Z has passed');

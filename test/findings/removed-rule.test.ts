@@ -29,7 +29,7 @@ test('findings of a rule that is removed end as left out, and are as they were w
   await night(1);
   const id = String((await warehouse.findings('own'))[0]?.finding_id);
   const acceptance = { ids: [id], reason: 'known', owner: 'team', until: new Date(runTime(20)) };
-  await acceptFindings(database, files, acceptance, new Date(runTime(2)));
+  await acceptFindings({ database, files }, acceptance, new Date(runTime(2)));
   const rows = () => database.rows('select target, rule, subject_id, state from findings order by all');
   const before = await rows();
 

@@ -14,10 +14,7 @@ const observeKey = (key: ReadResult) => {
 };
 
 /** Why a key may not be removed; undefined where it may. */
-function explainKey(
-  { deletion_allowed, rotated_at }: ReturnType<typeof observeKey>,
-  planned: Pick<z.infer<typeof retired>, 'rotated_at'>,
-) {
+function explainKey({ deletion_allowed, rotated_at }: ReturnType<typeof observeKey>, planned: z.infer<typeof retired>) {
   if (deletion_allowed === null) return unknown('whether the key may be deleted is not reported');
   if (!deletion_allowed) return drifted('the key may no longer be deleted');
   return explainOtherKey(planned.rotated_at, rotated_at);

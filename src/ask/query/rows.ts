@@ -27,10 +27,7 @@ function rowTextSql(columns: readonly ResultColumn[], showsNull: boolean): strin
 const PART_ROWS = 256;
 
 /** The rows of a query, each as one text for `splitRow`, a few at a time. Where `showsNull`, a null is `NULL_CELL`, and empty otherwise. */
-export async function* readRows(
-  { columns, chunks }: PreparedQuery,
-  showsNull: boolean,
-): AsyncGenerator<readonly string[], void, undefined> {
+export async function* readRows({ columns, chunks }: PreparedQuery, showsNull: boolean) {
   for await (const chunk of chunks(rowTextSql(columns, showsNull))) {
     const texts = chunk.getColumnVector(0);
     for (let begin = 0; begin < chunk.rowCount; begin += PART_ROWS) {

@@ -92,10 +92,7 @@ function parseParameter(query: string, text: string) {
  * The query as it runs: a given value is a parameter of its type, and the default of every other one, which is SQL, takes its place in the text.
  * @throws TidemarkError USAGE if a value is missing, of no parameter, or not of its type.
  */
-export function fillSavedQuery(
-  saved: SavedQuery,
-  given: QueryRequest['params'],
-): Pick<QueryRequest, 'query' | 'params'> {
+export function fillSavedQuery(saved: SavedQuery, given: QueryRequest['params']) {
   const { name: query, sql, parameters } = saved;
   const refuse = (message: string) => new TidemarkError('USAGE', message, { hint: describeParameters(saved) });
   const unknown = Object.keys(given).find((name) => !parameters.some((parameter) => parameter.name === name));

@@ -75,11 +75,7 @@ export async function writeResult(
 }
 
 /** Writes a result to the output file of its session. Returns the number of rows. */
-export async function writeResultFile(
-  query: PreparedQuery,
-  output: string,
-  format: QueryRequest['format'],
-): Promise<number> {
+export async function writeResultFile(query: PreparedQuery, output: string, format: QueryRequest['format']) {
   if (format === 'xlsx') return writeXlsx(query, output);
   if (format === 'parquet') {
     const columns = query.columns.map(({ sql, name }) => `${sql} as ${quoteIdent(name)}`);
@@ -87,11 +83,7 @@ export async function writeResultFile(
   }
   if (format !== 'rows' && isTextFormat(format)) return copyText(query, output, TEXT_FORMATS[format]);
   const file = await open(output, 'a');
-  try {
-    return await writeResult(query, { format }, async (text) => void (await file.appendFile(text)));
-  } finally {
-    await file.close();
-  }
+  return writeResult(query, { format }, (text) => file.appendFile(text)).finally(() => file.close());
 }
 
 /** About 2,000 rows at a time. */

@@ -71,12 +71,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, site: 
   const reader = request.socket.remoteAddress ?? 'gone';
   const url = new URL(toAddress(request));
   const exchange = { ...site, request, response, url, moment: undefined, name: '', nonce, reader, signal };
-  try {
-    await findAndAnswer(exchange);
-  } catch (error) {
-    if (signal.aborted) return;
-    await sendError(exchange, error);
-  }
+  await findAndAnswer(exchange).catch((error: unknown) => (signal.aborted ? undefined : sendError(exchange, error)));
 }
 
 async function findAndAnswer(exchange: Exchange): Promise<void> {

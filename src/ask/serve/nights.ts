@@ -3,7 +3,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { cleanTexts } from '../../tell/reports/format.ts';
 import { findRun, viewRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
-import { renderChanges, rowParts, selectChanged, selectTold } from '../../warehouse/changes.ts';
+import { renderChanges, rowParts, selectChanged, selectTold, type Times } from '../../warehouse/changes.ts';
 import { readHistoryStart } from '../../warehouse/moment.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { SqlParams } from '../../warehouse/sql-params.ts';
@@ -83,11 +83,7 @@ async function readChanges(exchange: Exchange, declared: readonly Table[], filte
 }
 
 /** The tables that changed in a time, and what a query over these changes is rendered with: to plan every table takes longer than the page. */
-export async function findChanges(
-  exchange: Exchange,
-  declared: readonly Table[],
-  times: { readonly from: string; readonly to: string },
-) {
+export async function findChanges(exchange: Exchange, declared: readonly Table[], times: Times) {
   const { files } = exchange;
   const database = createStatements(exchange);
   const tables = await selectChanged({ database, files }, await selectPresent({ database, files }, declared), times);

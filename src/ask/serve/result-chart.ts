@@ -120,6 +120,7 @@ const SIZES = [
   { name: 'wide', width: 800, labelWidth: 230, maxLabel: 34, maxTicks: 6 },
   { name: 'narrow', width: 360, labelWidth: 120, maxLabel: 17, maxTicks: 3 },
 ] as const;
+type Size = (typeof SIZES)[number];
 const BAR_HEIGHT = 14;
 const CATEGORY_GAP = 8;
 const MARGIN = { top: 4, right: 28, bottom: 26 };
@@ -129,12 +130,7 @@ function drawBars(title: string, series: readonly string[], categories: readonly
   return SIZES.map((size) => drawSize(title, series, categories, size)).join('\n');
 }
 
-function drawSize(
-  title: string,
-  series: readonly string[],
-  categories: readonly Category[],
-  size: (typeof SIZES)[number],
-): string {
+function drawSize(title: string, series: readonly string[], categories: readonly Category[], size: Size): string {
   const { width, labelWidth, maxLabel, maxTicks } = size;
   const values = categories.flatMap((category) => category.values).filter((value) => value !== null);
   const x = scaleLinear([Math.min(0, ...values), Math.max(0, ...values)], [labelWidth, width - MARGIN.right]).nice(

@@ -1,5 +1,5 @@
 import Handlebars from 'handlebars';
-import { parseLossless, printJson } from '../../core/json.ts';
+import { indentJson } from '../../core/json.ts';
 import { cutText, stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import { formatNumber } from '../../tell/reports/format.ts';
@@ -107,15 +107,6 @@ function drawJson(text: string): string {
   const start = drawText(cutText(text, MAX_JSON_LENGTH));
   const whole = escapeMarkup(stripControls(indentJson(text)));
   return `<details><summary><code>${start}…</code></summary><pre>${whole}</pre></details>`;
-}
-
-/** Text that was cut is not JSON, and stays as it is. */
-function indentJson(text: string): string {
-  try {
-    return printJson(parseLossless(text));
-  } catch {
-    return text;
-  }
 }
 
 function drawText(text: string): string {

@@ -54,6 +54,8 @@ function readRequest(exchange: Exchange, format: ResultFormat): QueryRequest {
   return toRequest(exchange, { query, params, format });
 }
 
+type Begin = (headers: Readonly<Record<string, string | number>>) => void;
+
 /** Sends a result as it grows. */
 export async function sendResult(exchange: Exchange, format: ResultFormat): Promise<void> {
   const { pool, request, response, signal, name, reader } = exchange;
@@ -62,7 +64,7 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
     throw new TidemarkError('REFUSED', 'a page of another site runs no query', { hint });
   }
   const queryRequest = readRequest(exchange, format);
-  const begin = (headers: Readonly<Record<string, string | number>>) => {
+  const begin: Begin = (headers) => {
     const file = `${(name || 'query').replaceAll(/[^\w.-]/gu, '_')}.${format}`;
     response.writeHead(200, {
       'content-type': MIME[format],
@@ -89,11 +91,7 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
 }
 
 /** The worker is free meanwhile. The folder of the file goes at once, so that nothing remains when the server is killed. */
-async function sendFile(
-  file: string,
-  begin: (headers: Readonly<Record<string, number>>) => void,
-  { response, signal }: Exchange,
-): Promise<void> {
+async function sendFile(file: string, begin: Begin, { response, signal }: Exchange): Promise<void> {
   const handle = await open(file);
   try {
     await rm(dirname(file), { recursive: true, force: true });
@@ -142,14 +140,9 @@ export type TextRow = Readonly<Record<string, string | null>>;
 const MAX_OWN_ROWS = 2_000;
 
 /** Runs a query of ours in a worker, with its texts as they are. Parameters that it does not use are left out. */
-export async function readRows(
-  exchange: Exchange,
-  query: string,
-  params: SqlParams = {},
-  maxRows = MAX_OWN_ROWS,
-): Promise<readonly TextRow[]> {
+export async function readRows(exchange: Exchange, query: string, params: SqlParams = {}, maxRows = MAX_OWN_ROWS) {
   const { columns, rows } = await readPage(exchange, { query: fillParams(query, params), isOwn: true }, { maxRows });
-  return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
+  return rows.map((row): TextRow => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
 }
 
 /** A number that is known, for templates. */

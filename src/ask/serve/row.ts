@@ -5,6 +5,7 @@ import { createProductLinker } from '../../tell/reports/links.ts';
 import { toFindingView, toHistoryEntries } from '../../tell/reports/subject-view.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
+import type { SqlParams } from '../../warehouse/sql-params.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
@@ -94,12 +95,7 @@ function equals({ columns }: Table, column: string, value: string): string {
   return `coalesce(${quoteIdent(column)}::varchar, '') = ${quoteLiteral(value)}`;
 }
 
-async function readTimeline(
-  exchange: Exchange,
-  table: Table,
-  versions: string,
-  params: Readonly<Record<string, string>>,
-): Promise<readonly TextRow[]> {
+async function readTimeline(exchange: Exchange, table: Table, versions: string, params: SqlParams) {
   const { files } = exchange;
   const timeline = files.render('subjects/timeline', {
     subject: `'row'`,

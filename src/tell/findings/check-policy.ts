@@ -60,20 +60,14 @@ export async function comparePolicies(options: PolicyCheckOptions) {
     unused: (await query('policy/unused', params)).map(({ kind, name }) => `${kind} ${name}`),
     /** Sources whose last pull is not loaded, and rules with an invalid header, so that more may be flagged. */
     gaps: [
-      ...(await query('policy/gaps', { ...params, sources })).map(
-        ({ target, source, status }) => `${target}: ${source} is ${status}`,
-      ),
+      ...(await query('policy/gaps', { ...params, sources })).map(({ gap }) => String(gap)),
       ...invalid.map(({ error }) => error),
     ],
   };
 }
 
 /** What contradicts itself, each as a line. @param name that of the file in the lines */
-export async function findImpossible(
-  files: SqlFiles,
-  policy: readonly PolicyRow[],
-  name = POLICY_FILE,
-): Promise<readonly string[]> {
+export async function findImpossible(files: SqlFiles, policy: readonly PolicyRow[], name = POLICY_FILE) {
   if (policy.length === 0) return [];
   return withMemory(async (database) => {
     await database.script(files.render('warehouse/semver_key', { scope: '' }));

@@ -1,7 +1,7 @@
 import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { TokenInfo } from '../../services/describe-token.ts';
-import { type Database, type SqlParams, withMemory } from '../../warehouse/database.ts';
+import { type SqlParams, withMemory } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
@@ -13,15 +13,18 @@ import { type InvalidRule, type Rule, readRules, renderRuleMacros, runRules } fr
 export type AssessedTarget = Pick<Target, 'name'> &
   Partial<Pick<Target, 'kind' | 'flavor' | 'namespace' | 'sees' | 'managementToken'>>;
 
-/** With the working warehouse, outside of any transaction. */
-interface EvaluateOptions extends OpenWarehouse {
+interface RuleOptions {
   /** Time of the run: its pulls are the evidence, with earlier ones as far as a rule permits. */
   readonly asOf: Date;
-  /** The run, whose pulls may be older than `asOf` where it resumes another one. */
-  readonly runId?: string;
   readonly thresholds: Thresholds;
   /** The configured targets; sources of other targets are never stale. @default all targets ever pulled */
   readonly targets?: readonly AssessedTarget[];
+}
+
+/** With the working warehouse, outside of any transaction. */
+interface EvaluateOptions extends OpenWarehouse, RuleOptions {
+  /** The run, whose pulls may be older than `asOf` where it resumes another one. */
+  readonly runId?: string;
 }
 
 /** Numbers of findings that an evaluation changed. */
@@ -139,11 +142,7 @@ function prepareStatements(options: EvaluateOptions): string {
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
-export function ruleParams({
-  asOf,
-  thresholds,
-  targets,
-}: Pick<EvaluateOptions, 'asOf' | 'thresholds' | 'targets'>): SqlParams {
+export function ruleParams({ asOf, thresholds, targets }: RuleOptions): SqlParams {
   const names = targets?.map(({ name }) => name) ?? null;
   return { ...thresholdParams(thresholds), as_of: asOf.toISOString(), targets: names };
 }
@@ -201,23 +200,20 @@ export interface Acceptance {
  * ends its acceptance.
  * @throws TidemarkError USAGE if a finding is unknown or resolved, or the end has passed; no finding is then accepted.
  */
-export async function acceptFindings(
-  database: Database,
-  files: SqlFiles,
-  { ids, reason, owner, until }: Acceptance,
-  now: Date,
-): Promise<void> {
+export async function acceptFindings(warehouse: OpenWarehouse, acceptance: Acceptance, now: Date): Promise<void> {
+  const { database, files } = warehouse;
+  const { ids, reason, owner, until } = acceptance;
   if (until <= now) throw new TidemarkError('USAGE', `--until ${until.toISOString()} has passed`);
   const params = { ids, reason, owner, until: until.toISOString(), now: now.toISOString() };
   await database.transaction(async () => {
-    await assertOpen(database, files, ids);
+    await assertOpen(warehouse, ids);
     await database.run(files.read('warehouse/accept_findings'), params);
     await database.run(files.read('warehouse/record_acceptance'), params);
   });
 }
 
 /** @throws TidemarkError USAGE naming the findings that are unknown or resolved. */
-export async function assertOpen(database: Database, files: SqlFiles, ids: readonly string[]): Promise<void> {
+export async function assertOpen({ database, files }: OpenWarehouse, ids: readonly string[]): Promise<void> {
   const rows = await database.rows(files.read('warehouse/findings_by_id'), { ids });
   const states = new Map(rows.map(({ finding_id, state }) => [finding_id, state]));
   const unknown = ids.filter((id) => !states.has(id));

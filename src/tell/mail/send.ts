@@ -47,16 +47,8 @@ export async function listPending({ database, files }: OutboxStore, job: string 
   return (await database.rows(files.read('mail/outbox_pending'), { job })) as unknown as readonly Pending[];
 }
 
-async function readContent({ database, files }: OutboxStore, { message_id }: Pending): Promise<Message> {
-  const [row] = await database.rows(files.read('mail/outbox_content'), { message_id });
-  return row?.content as unknown as Message;
-}
-
 /** The status of each of the messages that is in the outbox, by Message-ID. */
-export async function getStatuses(
-  { database, files }: OutboxStore,
-  messageIds: readonly string[],
-): Promise<ReadonlyMap<string, OutboxStatus>> {
+export async function getStatuses({ database, files }: OutboxStore, messageIds: readonly string[]) {
   const rows = await database.rows(files.read('mail/outbox_status'), { message_ids: messageIds });
   return new Map(rows.map(({ message_id, status }) => [String(message_id), status as OutboxStatus]));
 }
@@ -99,17 +91,14 @@ export async function sendFromOutbox(store: OutboxStore, options: MailSendOption
   if (pending.length === 0) return [];
   const settings = resolveMailSettings(config);
   const transport = openTransport({ ...settings, timeouts });
-  const attempt = async (message: Pending): Promise<SendResult> => {
-    const mail = await toMailOptions(await readContent(store, message), settings.sender, config.output);
+  const attempt = async ({ message_id }: Pending): Promise<SendResult> => {
+    const [row] = await store.database.rows(store.files.read('mail/outbox_content'), { message_id });
+    const mail = await toMailOptions(row?.content as unknown as Message, settings.sender, config.output);
     store.assertHeld?.();
-    await markSending(store, message.message_id, context.clock.now());
+    await markSending(store, message_id, context.clock.now());
     return deliver(transport, mail, timeouts.messageMs, context.redactor);
   };
-  try {
-    return await sendAll(store, context, pending, attempt);
-  } finally {
-    transport.close();
-  }
+  return sendAll(store, context, pending, attempt).finally(() => transport.close());
 }
 
 /** An older digest is outdated and is not sent any more. */
@@ -167,6 +156,8 @@ export async function markSending({ database, files }: OutboxStore, messageId: s
 /** nodemailer's codes for failures of the connection or the login. */
 const SERVER_FAILURE = /^E(?:CONNECTION|TIMEDOUT|DNS|SOCKET|TLS|REQUIRETLS|AUTH|NOAUTH|PROTOCOL)$/u;
 
+type SmtpError = Readonly<{ code?: string; command?: string; responseCode?: number }>;
+
 async function deliver(
   transport: Transporter,
   mail: SendMailOptions,
@@ -183,11 +174,7 @@ async function deliver(
       const reason = `the server did not take it within ${formatSeconds(limitMs)}`;
       return { status: 'pending', reason, isServerFailure: true };
     }
-    const {
-      code = '',
-      command,
-      responseCode = 0,
-    } = error as { code?: string; command?: string; responseCode?: number };
+    const { code = '', command, responseCode = 0 } = error as SmtpError;
     const reason = redactor.text(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
     const isRecipientRejected = code === 'EENVELOPE' && command === 'RCPT TO' && responseCode >= 500;
     const status = isRecipientRejected ? 'refused' : 'pending';

@@ -16,11 +16,7 @@ export function toUtcDate(time: Date): string {
 }
 
 /** Writes a report's files atomically, and removes CSV files of tables that the page now shows completely. */
-export async function writeReportFiles(
-  out: string,
-  report: string,
-  files: ReadonlyMap<string, FileContent>,
-): Promise<void> {
+export async function writeReportFiles(out: string, report: string, files: ReadonlyMap<string, FileContent>) {
   await Promise.all([...files].map(([name, content]) => writeFileAtomic(join(out, name), content)));
   for (const name of await readdir(out)) {
     const isObsolete = name.startsWith(`${report}.`) && name.endsWith('.csv') && !files.has(name);

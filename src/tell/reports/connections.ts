@@ -16,13 +16,9 @@ export async function shareConnections(database: Database, files: SqlFiles): Pro
   const limit = pLimit(free.length);
   return {
     rows: (sql: string, params?: SqlParams, limitMs?: number) =>
-      limit(async () => {
+      limit(() => {
         const connection = free.pop() as Statements;
-        try {
-          return await connection.rows(sql, params, limitMs);
-        } finally {
-          free.push(connection);
-        }
+        return connection.rows(sql, params, limitMs).finally(() => free.push(connection));
       }),
   };
 }

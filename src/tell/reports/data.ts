@@ -170,12 +170,10 @@ async function querySummary(queries: Queries, { summary: { file, sql } }: Report
 
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
 export async function queryFile(database: Queries, file: string, sql: string, params: SqlParams = {}): Promise<Row[]> {
-  try {
-    return await database.rows(sql, params, MAX_QUERY_MS);
-  } catch (error) {
+  return database.rows(sql, params, MAX_QUERY_MS).catch((error: unknown) => {
     const hint = isMemoryError(error) && 'raise `memoryLimit`';
     throw new TidemarkError('DATA', describeQueryError(file, error), { cause: error, ...(hint && { hint }) });
-  }
+  });
 }
 
 /** `$as_of` and the thresholds: the parameters that every dataset may use. */

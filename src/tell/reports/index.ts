@@ -97,14 +97,11 @@ export function currentUntil({ asOf, thresholds }: Pick<RenderOptions, 'asOf' | 
 }
 
 /** The result, or undefined where a query or template fails: that is reported as a failure of a report with this name. */
-async function reportFailure<T>({ onFailure }: RenderOptions, name: string, work: Promise<T>) {
-  try {
-    return await work;
-  } catch (error) {
+function reportFailure<T>({ onFailure }: RenderOptions, name: string, work: Promise<T>) {
+  return work.catch((error: unknown) => {
     if (!onFailure || !(error instanceof TidemarkError)) throw error;
     onFailure(name, error);
-    return undefined;
-  }
+  });
 }
 
 async function writeReports(
@@ -131,18 +128,14 @@ async function writeReports(
   return rendered;
 }
 
-type ShownReport = Pick<ReportData, 'as_of' | 'summary' | 'sources' | 'state'>;
+type Reports = ReportReader['reports'];
+type Rendered = ReadonlyMap<string, Pick<ReportData, 'as_of' | 'summary' | 'sources' | 'state'>>;
 
 /**
  * Writes `out/index.html` and the index of the day in the archive: the reports with their headlines, and the runs.
  * @param rendered what it shows of the reports that this run rendered, by name; that of others is read from their JSON files
  */
-async function writeIndex(
-  options: RenderOptions,
-  rendered: ReadonlyMap<string, ShownReport>,
-  reports: ReadonlyMap<string, Report>,
-  renderer: Renderer,
-): Promise<void> {
+async function writeIndex(options: RenderOptions, rendered: Rendered, reports: Reports, renderer: Renderer) {
   const { out, asOf } = options;
   const date = toUtcDate(asOf);
   const dates = await listArchivedDates(out);
@@ -167,11 +160,7 @@ async function writeIndex(
 }
 
 /** The reports in the folder, each with the headline of its summary, or its description where there is none. */
-async function listEntries(
-  folder: string,
-  reports: ReadonlyMap<string, Report>,
-  rendered: ReadonlyMap<string, ShownReport>,
-) {
+async function listEntries(folder: string, reports: Reports, rendered: Rendered) {
   const present = existsSync(folder) ? new Set(await readdir(folder)) : new Set<string>();
   const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
   return Promise.all(

@@ -62,12 +62,7 @@ export interface PageOptions extends SubjectLinks {
 export type FileContent = string | Iterable<string>;
 
 /** @returns the files of a report: name → content */
-export function renderReport(
-  report: Report,
-  data: ReportData,
-  options: PageOptions,
-  renderer: Renderer,
-): ReadonlyMap<string, FileContent> {
+export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer) {
   const { name } = report;
   const context = buildContext(report, data, options, renderer.assets);
   const text = renderer.render(renderer.has(`${name}.txt.hbs`) ? `${name}.txt.hbs` : 'plain.txt.hbs', context);

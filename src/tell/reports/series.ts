@@ -18,12 +18,7 @@ export interface Point {
 }
 
 /** Series from rows, ordered by time: one per column of `columns`, or, with `by`, one per value of that column. */
-export function buildSeries(
-  rows: readonly Row[],
-  x: string,
-  columns: readonly string[],
-  by?: string,
-): readonly Series[] {
+export function buildSeries(rows: readonly Row[], x: string, columns: readonly string[], by?: string) {
   const hasValue = (column: string) => (row: Row) => row[column] !== null && row[x] !== null;
   const toPoints = (members: readonly Row[], column: string) =>
     members

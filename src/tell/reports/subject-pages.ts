@@ -21,11 +21,7 @@ interface SubjectPagesOptions extends SubjectOptions {
 const SUBJECTS_PAGE = 'subjects.html';
 
 /** Writes the page of each selected subject and their list, and removes pages of subjects that are no longer selected. */
-export async function writeSubjectPages(
-  options: SubjectPagesOptions,
-  selection: SubjectSelection,
-  renderer: Renderer,
-): Promise<void> {
+export async function writeSubjectPages(options: SubjectPagesOptions, selection: SubjectSelection, renderer: Renderer) {
   const { out } = options;
   await makeFolder(join(out, 'subjects'));
   for await (const data of readSubjects(options, selection.pages)) {

@@ -33,10 +33,7 @@ type RowsByKey = ReadonlyMap<string, readonly Row[]>;
 type SubjectData = Readonly<ReturnType<typeof toSubjectData>>;
 
 /** Reads what the selected subjects' pages show, kind by kind: a fixed number of statements, whatever the number of subjects. */
-export async function* readSubjects(
-  options: SubjectOptions,
-  pages: readonly SubjectPage[],
-): AsyncGenerator<SubjectData> {
+export async function* readSubjects(options: SubjectOptions, pages: readonly SubjectPage[]) {
   if (pages.length === 0) return;
   const shared = new Map<string, RowsByKey>();
   for (const [name, limit] of Object.entries(SHARED)) {
@@ -49,6 +46,8 @@ export async function* readSubjects(
     for (const page of members) yield toSubjectData(page, own, shared);
   }
 }
+
+type KindRows = Readonly<Record<'present' | 'timeline', RowsByKey>>;
 
 async function readKind(options: SubjectOptions, { slug, type, versions, table }: SubjectKind, maxLength: number) {
   const long = table.columns.filter((column) => column.type === 'varchar' || column.type === 'json');
@@ -74,11 +73,7 @@ function groupRows(rows: readonly Row[], type?: string): RowsByKey {
   return groupBy(rows, (row) => subjectKey(type ?? row.subject_type, row.target, row.subject_id ?? row.source));
 }
 
-function toSubjectData(
-  page: SubjectPage,
-  own: Awaited<ReturnType<typeof readKind>>,
-  shared: ReadonlyMap<string, RowsByKey>,
-) {
+function toSubjectData(page: SubjectPage, own: KindRows, shared: ReadonlyMap<string, RowsByKey>) {
   const { type, target, id, kind } = page;
   const take = (rows: RowsByKey | undefined, name?: string) =>
     rows?.get(name === 'gaps' ? subjectKey(undefined, target, kind.table.source) : subjectKey(type, target, id)) ?? [];

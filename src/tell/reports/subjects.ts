@@ -125,10 +125,7 @@ export function subjectKey(type: unknown, target: unknown, id: unknown): string 
  * @returns why these are left out
  * @throws TidemarkError DATA where the query of every kind fails, and no types are given
  */
-export async function createCandidates(
-  options: SubjectOptions,
-  types?: ReadonlySet<string>,
-): Promise<readonly TidemarkError[]> {
+export async function createCandidates(options: SubjectOptions, types?: ReadonlySet<string>) {
   const { files } = options;
   const kinds = (await loadPresentKinds(options)).filter(({ type }) => types?.has(type) ?? true);
   const failures: TidemarkError[] = [];
@@ -176,12 +173,7 @@ export async function findSubjects(options: SubjectOptions, query: SubjectQuery)
 export type NamedSubject = SubjectRef & { readonly name: string };
 
 /** Runs a statement of `queries/subjects/`, which a user may override. @throws TidemarkError DATA naming the file */
-export function querySubjects(
-  { database, asOf }: SubjectOptions,
-  file: string,
-  sql: string,
-  params: SqlParams = {},
-): Promise<readonly Row[]> {
+export function querySubjects({ database, asOf }: SubjectOptions, file: string, sql: string, params: SqlParams = {}) {
   return queryFile(database, `subjects/${file}`, sql, { as_of: asOf.toISOString(), ...params });
 }
 

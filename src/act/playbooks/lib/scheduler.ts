@@ -63,15 +63,17 @@ export const plannedVolume = z.object({
  */
 export const pluginMatch = z.enum(['exact', 'prefix']).default('prefix');
 
-export function choosePluginMatch({ flavor }: Target): z.infer<typeof pluginMatch> {
+interface MatchedPlugin {
+  readonly plugin_id: string;
+  readonly plugin_match: z.infer<typeof pluginMatch>;
+}
+
+export function choosePluginMatch({ flavor }: Target): MatchedPlugin['plugin_match'] {
   return flavor === 'hashicorp' ? 'exact' : 'prefix';
 }
 
 /** The plugins of registered volumes and of snapshots whose ID begins with another plugin's: a request for that one may hit them. */
-export function findLongerPlugins(
-  { plugin_id, plugin_match }: { readonly plugin_id: string; readonly plugin_match: z.infer<typeof pluginMatch> },
-  ...lists: readonly ReadResult[]
-): readonly string[] {
+export function findLongerPlugins({ plugin_id, plugin_match }: MatchedPlugin, ...lists: readonly ReadResult[]) {
   if (plugin_match === 'exact') return [];
   const ids = lists.flatMap(responseItems).flatMap((item) => textAt(item, 'PluginID') ?? []);
   return [...new Set(ids)].filter((id) => id !== plugin_id && id.startsWith(plugin_id)).sort();
@@ -141,14 +143,13 @@ export function observeVolume(volume: ReadResult) {
   return volume.found ? { ...parseVolume(body), claims: parseClaims(body)?.length ?? null } : null;
 }
 
+type Planned = Readonly<{ external_id: string; plugin_id: string | null }>;
+
 /**
  * Why a registered volume is not certainly the planned one; undefined where it is. A volume of the ID may have been registered again,
  * for the volume of another plugin, which may have the same external ID. `plugin_id` is null in a plan that lacks it.
  */
-export function explainOtherVolume(
-  observed: ReturnType<typeof parseVolume>,
-  planned: { readonly external_id: string; readonly plugin_id: string | null },
-): Precondition | undefined {
+export function explainOtherVolume(observed: ReturnType<typeof parseVolume>, planned: Planned) {
   const { external_id, plugin_id } = observed;
   if (external_id === null) return unknown('its external volume is not reported');
   if (external_id !== planned.external_id) return drifted(`its external volume is ${external_id} now`);
@@ -157,10 +158,7 @@ export function explainOtherVolume(
   return plugin_id === planned.plugin_id ? undefined : drifted(`its plugin is ${plugin_id} now`);
 }
 
-export function evaluateDeregistration(
-  observed: ReturnType<typeof observeVolume>,
-  planned: Parameters<typeof explainOtherVolume>[1],
-): Precondition {
+export function evaluateDeregistration(observed: ReturnType<typeof observeVolume>, planned: Planned): Precondition {
   if (observed === null) return satisfied('the volume is not registered');
   const other = explainOtherVolume(observed, planned);
   if (other) return other;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../../core/canonical-json.ts';
 import { valueAt } from '../../../core/json-path.ts';
-import type { ActionDeclaration, JsonValue, Precondition, UndoDeclaration } from '../../define.ts';
+import type { ActionDeclaration, Change, JsonValue, Precondition, UndoDeclaration } from '../../define.ts';
 import { defineAction, drifted, ready, satisfied, unknown } from '../../define.ts';
 
 /** A call that sets fields of a subject, without what it sets them to. */
@@ -54,11 +54,7 @@ export function findAdded<T>(before: readonly T[] | null, after: readonly T[] | 
 }
 
 /** Whether an applied change can be undone: only while everything that was observed is as the action left it. */
-export function evaluateUndo(
-  observed: JsonValue,
-  { before, after }: { readonly before: unknown; readonly after: unknown },
-  subject: string,
-): Precondition {
+export function evaluateUndo(observed: JsonValue, { before, after }: Change, subject: string): Precondition {
   const current = toText(observed);
   if (current === toText(before)) return satisfied(`${subject} is as it was before the action`);
   if (current === toText(after)) return ready;
