@@ -4,7 +4,7 @@ import { type Connection, createOnce, extract, openLanding } from '../extract/ex
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
 import type { SourceDefinition } from '../extract/sources/source.ts';
-import { type FailureKind, type FailureParts, ServiceError } from '../http/errors.ts';
+import { type FailureKind, ServiceError } from '../http/errors.ts';
 import { landingDirectory, type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
@@ -44,13 +44,8 @@ function recordFailure({ run, pull }: PullTask, error: unknown): Promise<PullOut
   if (classifyStorageError(error)) throw error;
   const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
   const status = isQuarantined ? 'quarantined' : 'failed';
-  const failure = error instanceof ServiceError ? redactParts(run, error) : undefined;
-  return run.writes(() => recordPull(run, pull, { status, error: run.redactor.text(formatError(error)), failure }));
-}
-
-function redactParts({ redactor }: RunContext, { parts }: ServiceError): FailureParts {
-  const redact = (text: string | null) => (text === null ? null : redactor.text(text));
-  return { reason: redactor.text(parts.reason), permission: redact(parts.permission), path: redact(parts.path) };
+  const failure = error instanceof ServiceError ? error.parts : undefined;
+  return run.writes(() => recordPull(run, pull, { status, error: formatError(error), failure }));
 }
 
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
@@ -136,8 +131,7 @@ async function load(task: PullTask, manifest: Manifest): Promise<PullOutcome> {
  */
 async function replayLanding(task: PullTask, replay: Manifest | TidemarkError): Promise<PullOutcome> {
   const { run, pull } = task;
-  const refuse = (error: TidemarkError) =>
-    toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
+  const refuse = (error: TidemarkError) => toPullOutcome(run, pull, { status: 'failed', error: formatError(error) });
   if (replay instanceof TidemarkError) return refuse(replay);
   const newer = await findNewer(task, replay);
   if (newer === undefined) return loadLanding(task, replay);

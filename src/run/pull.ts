@@ -11,7 +11,7 @@ import { findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, isWanted, type SourceDefinition } from '../extract/sources/source.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
-import { LoadQueue } from '../load/load-queue.ts';
+import { createLoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/client.ts';
 import { identifyService } from '../services/describe-server.ts';
@@ -92,7 +92,7 @@ export async function pullSources(
   const running: RunContext = { ...run, log: progress.log, signal };
   const canReuse = !fresh && !replay && config.fullReadDays > 0;
   const clients = new ServiceClients(config, run, running.signal);
-  const tools = { loads: new LoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
+  const tools = { loads: createLoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
   const targets = pLimit(TARGETS_AT_ONCE);
   try {
     const outcomes: PullOutcome[] = [];

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { CronSchedule, listNextRuns, type NextRun } from './cron-schedule.ts';
+import { createCronSchedule, listNextRuns, type NextRun } from './cron-schedule.ts';
 
 export type ScheduledJob = Readonly<Record<'name' | 'schedule' | 'timezone', string>>;
 
@@ -74,18 +74,18 @@ export class Scheduler {
   /** The clock was ahead, or is set back: starts that are passed there come again. */
   #followClock(now: Date): void {
     this.#options.log.warn(`the clock went back from ${this.#tickedAt.toISOString()} to ${now.toISOString()}`);
-    for (const entry of this.#entries) entry.next = entry.times.nextAfter(now);
+    for (const entry of this.#entries) entry.next = entry.nextAfter(now);
   }
 
   /** Whether this tick starts the job; advances the entry to its next time. */
   #isDue(entry: Entry, now: Date): boolean {
     const { catchUpHours, log, signal } = this.#options;
     const oldest = new Date(now.getTime() - Math.max(2 * catchUpHours * HOUR_MS, LOOK_BACK_MS));
-    if (entry.next && entry.next < oldest) entry.next = entry.times.nextAfter(oldest);
+    if (entry.next && entry.next < oldest) entry.next = entry.nextAfter(oldest);
     const passed: Date[] = [];
     while (entry.next && entry.next <= now) {
       passed.push(entry.next);
-      entry.next = entry.times.nextAfter(entry.next);
+      entry.next = entry.nextAfter(entry.next);
     }
     const due = passed.at(-1);
     if (!due || signal.aborted) return false;
@@ -126,13 +126,13 @@ export class Scheduler {
 }
 
 function createEntry(job: ScheduledJob, { startedAt, lastStarts, catchUpHours }: SchedulerOptions) {
-  const times = new CronSchedule(job.schedule, job.timezone);
+  const nextAfter = createCronSchedule(job.schedule, job.timezone);
   // Starts missed long ago are not considered at all: a warning for every day of last year is of no use.
   const earliest = new Date(startedAt.getTime() - 2 * catchUpHours * HOUR_MS);
   const lastStart = lastStarts.get(job.name) ?? startedAt;
   // A run under a clock that was ahead must not hold the job back until then.
   const after = Math.min(Math.max(lastStart.getTime(), earliest.getTime()), startedAt.getTime());
-  const next = times.nextAfter(new Date(after));
+  const next = nextAfter(new Date(after));
   const counts = { job: job.name, running: false, succeeded: 0, failed: 0, skipped: { overlap: 0, 'too late': 0 } };
-  return { job, times, next, counts };
+  return { job, nextAfter, next, counts };
 }
