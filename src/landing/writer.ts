@@ -14,7 +14,7 @@ import {
 } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
-import { LineWriter } from './line-writer.ts';
+import { createLineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
 import {
   type LandingFile,
@@ -49,8 +49,8 @@ type LandingCheckpoint = Awaited<ReturnType<LandingWriter['checkpoint']>>;
  */
 export class LandingWriter {
   readonly #options: LandingOptions;
-  readonly #json: LineWriter;
-  readonly #csv: LineWriter;
+  readonly #json: ReturnType<typeof createLineWriter>;
+  readonly #csv: ReturnType<typeof createLineWriter>;
   #csvColumns: readonly string[] = [];
   #expectedRows: number | null = null;
   readonly #notes: string[] = [];
@@ -62,8 +62,8 @@ export class LandingWriter {
   constructor(options: LandingOptions) {
     const { directory, source } = options;
     this.#options = options;
-    this.#json = new LineWriter(directory, `${source}.ndjson.gz`);
-    this.#csv = new LineWriter(directory, `${source}.csv.gz`);
+    this.#json = createLineWriter(directory, `${source}.ndjson.gz`);
+    this.#csv = createLineWriter(directory, `${source}.csv.gz`);
   }
 
   /**
@@ -85,7 +85,7 @@ export class LandingWriter {
   /** Writes lines of CSV. `columns` is the header, the same in every call. */
   writeCsv(columns: readonly string[], lines: string): Promise<void> {
     this.#csvColumns = columns;
-    const header = this.#csv.isEmpty ? `${columns.join(',')}\n` : '';
+    const header = this.#csv.isEmpty() ? `${columns.join(',')}\n` : '';
     return this.#csv.write(header + this.#options.redactor.row(lines));
   }
 

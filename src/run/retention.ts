@@ -123,13 +123,12 @@ interface HistoryPrune extends OpenWarehouse {
  * What goes from the history. It only reads, and leaves the rows in temporary tables. `start`: the time from which on the history stays
  * whole; null where nothing goes.
  */
-export async function listOldHistory(prune: HistoryPrune) {
-  const { database, files, horizon } = prune;
+export async function listOldHistory({ database, files, horizon }: HistoryPrune) {
   const [row] = await database.rows(files.read('retention/start'), { horizon: horizon.toISOString() });
-  const removals: Removal[] = [];
   const start = typeof row?.start === 'string' ? row.start : null;
-  if (start === null) return { start, removals };
-  for (const what of await findOldRows(prune, start)) {
+  const removals: Removal[] = [];
+  for (const { what, sql } of start === null ? [] : renderOld(files)) {
+    await database.run(sql, { start });
     const [counted] = await database.rows(files.render('retention/count', toParts(what)));
     removals.push({ what, count: Number(counted?.count), bytes: Number(counted?.bytes) });
   }
@@ -153,43 +152,31 @@ const toParts = (stored: string) => ({ stored: quoteIdent(stored), old: quoteIde
 
 const LOGS = { pulls: 'old_pulls', finding_events: 'old_events' } as const;
 
-/** @returns the stored tables of which rows may go */
-async function findOldRows(prune: HistoryPrune, start: string): Promise<readonly string[]> {
-  const { database, files } = prune;
+/** For each stored table, the statement that finds the rows which go. */
+function renderOld(files: SqlFiles) {
   const kinds = loadSubjectKinds(files);
-  const found: string[] = [];
-  for (const table of loadTables(files).values()) {
-    if (table.source) found.push(...(await findOldVersions(prune, table, kinds, start)));
-  }
-  for (const [stored, query] of Object.entries(LOGS)) {
-    await database.run(files.render(`retention/${query}`, toParts(stored)), { start });
-    found.push(stored);
-  }
-  return found;
+  const tables = [...loadTables(files).values()].filter(({ source }) => source !== undefined);
+  return [
+    ...tables.flatMap((table) => renderOldVersions(files, table, kinds)),
+    ...Object.entries(LOGS).map(([what, query]) => ({ what, sql: files.render(`retention/${query}`, toParts(what)) })),
+  ];
 }
 
-async function findOldVersions(
-  { database, files }: HistoryPrune,
-  table: Table,
-  kinds: readonly SubjectKind[],
-  start: string,
-): Promise<readonly string[]> {
-  const stored = historyTable(table);
-  const versions = toParts(stored);
+function renderOldVersions(files: SqlFiles, table: Table, kinds: readonly SubjectKind[]) {
+  const what = historyTable(table);
+  const { stored, old } = toParts(what);
   const key = ['target', ...table.key].map(quoteIdent).join(', ');
   const opened = kinds.map((kind) => renderOpened(files, table, kind)).join('\n');
-  await database.run(files.render('retention/old_versions', { ...versions, key, opened }), { start });
-  if (!table.members) return [stored];
-  const members = toParts(`${table.name}_members`);
-  const parts = {
-    stored: versions.stored,
-    oldVersions: versions.old,
-    members: members.stored,
-    old: members.old,
+  const versions = { what, sql: files.render('retention/old_versions', { stored, old, key, opened }) };
+  if (!table.members) return [versions];
+  const listed = `${table.name}_members`;
+  const members = {
+    old: toParts(listed).old,
+    members: quoteIdent(listed),
     sameKey: sameKey(table, 'member', 'version'),
   };
-  await database.run(files.render('retention/old_members', parts), { start });
-  return [stored, `${table.name}_members`];
+  const parts = { stored, oldVersions: old, ...members };
+  return [versions, { what: listed, sql: files.render('retention/old_members', parts) }];
 }
 
 /** A kind whose subjects are rows of the table; a project is a group of them. */

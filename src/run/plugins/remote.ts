@@ -8,7 +8,7 @@ import type { ExtractContext, SourceDefinition } from '../../extract/sources/sou
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Operation } from '../../services/operation.ts';
-import { Bridge } from './bridge.ts';
+import { createBridge } from './bridge.ts';
 
 /** What a thread knows of a source. Calls of its functions are answered in the thread, as long as it runs. */
 export interface ThreadSource extends Pick<SourceDefinition, 'name' | 'kind' | 'flavor' | 'operations' | 'unchanged'> {
@@ -62,7 +62,7 @@ export function runPlugin<T>(
       workerData: file,
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
     });
-    const bridge = new Bridge(worker, async () => undefined);
+    const bridge = createBridge(worker, async () => undefined);
     const ended = new Promise<never>((_, reject) => watch(worker, reject, signal, maxSilenceMs));
     const work = async () => task((await bridge.main()) as ThreadPlugin);
     try {
