@@ -1,4 +1,4 @@
-import { linkSignals } from '../core/abort.ts';
+import { type LinkedSignal, linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
@@ -47,35 +47,34 @@ export async function extract(
   strategy: SourceDefinition['extract'],
   landing: LandingWriter,
 ): Promise<Manifest> {
-  const failed = new AbortController();
-  const { signal, release } = linkSignals(run.signal, failed.signal);
+  const work = linkSignals(run.signal);
   const { metrics, source } = pull;
   const { database, files } = run.warehouse;
   const bounds = readBounds(client.target);
-  const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', failed);
+  const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', work.abort);
   const identifyIfAble = async () => (client.target.flavor === 'hashicorp' ? identify().catch(takeSilence) : null);
   const reuse = createObjectReuse(run, pull, landing, canReuse, identifyIfAble);
   metrics.reused = 0;
   metrics.replaced = 0;
   const context: ExtractContext = {
-    client: boundClient(withRequestOptions(client, { metrics, signal }), bounds, source.name, metrics),
+    client: boundClient(withRequestOptions(client, { metrics, signal: work.signal }), bounds, source.name, metrics),
     landing,
     log: run.log,
-    signal,
+    signal: work.signal,
     metrics,
     asOf: run.asOf.toISOString(),
     once,
     objects: reuse.objects,
     knownParts: () => run.writes(() => readKnownParts(run, pull)),
     query: (name) => run.writes(async () => database.rows(files.read(`warehouse/${name}`))),
-    forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
+    forEachLimited: (items, each) => forEachLimited(items, each, client.target.limits.concurrency * 2, work),
   };
   let reads: ReadState | undefined;
   try {
     await strategy(context);
   } finally {
     clearTimeout(timer);
-    release();
+    work.release();
     reads = await reuse.end();
   }
   if (metrics.replaced > 0) {
@@ -91,18 +90,12 @@ function takeSilence(error: unknown): null {
   return null;
 }
 
-async function readKnownParts(
-  { warehouse }: RunContext,
-  { target, source }: ActivePull,
-): Promise<ReadonlySet<string | null>> {
+async function readKnownParts({ warehouse }: RunContext, { target, source }: ActivePull) {
   const { database, files, tables } = warehouse;
   const table = tables.get(source.name);
-  if (table?.part === undefined) return new Set();
-  const sql = files.render('warehouse/known_parts', {
-    history: historyTable(table),
-    part: quoteIdent(table.part),
-  });
-  const rows = await database.rows(sql, { target: target.name });
+  if (table?.part === undefined) return new Set<string | null>();
+  const parts = { history: historyTable(table), part: quoteIdent(table.part) };
+  const rows = await database.rows(files.render('warehouse/known_parts', parts), { target: target.name });
   return new Set(rows.map(({ part }) => (part === null ? null : String(part))));
 }
 
@@ -142,7 +135,7 @@ function boundClient(client: ServiceClient, bounds: Bounds, source: string, metr
 }
 
 /** Aborts what takes too long: the extraction of a source, or all pulls of a run. */
-export function startTimeBound(what: string, seconds: number, setting: string, work: AbortController): NodeJS.Timeout {
+export function startTimeBound(what: string, seconds: number, setting: string, abort: LinkedSignal['abort']) {
   const error = new BoundExceededError(`${what} takes longer than ${formatSeconds(seconds * 1000)}`, setting);
-  return setTimeout(() => work.abort(error), Math.min(MAX_TIMER_MS, seconds * 1000));
+  return setTimeout(() => abort(error), Math.min(MAX_TIMER_MS, seconds * 1000));
 }

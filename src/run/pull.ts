@@ -86,12 +86,11 @@ export async function pullSources(
   const resumable = await findResumable(run, keys);
   const progress = await createProgress(run);
   const halt = new AbortController();
-  const late = new AbortController();
-  const { signal, release } = linkSignals(run.signal, halt.signal, late.signal);
-  const timer = startTimeBound('the run', config.maxRunTime, 'maxRunTime', late);
+  const { signal, abort, release } = linkSignals(run.signal, halt.signal);
+  const timer = startTimeBound('the run', config.maxRunTime, 'maxRunTime', abort);
   const running: RunContext = { ...run, log: progress.log, signal };
   const canReuse = !fresh && !replay && config.fullReadDays > 0;
-  const clients = new ServiceClients(config, run, running.signal);
+  const clients = new ServiceClients(config, run, signal);
   const tools = { loads: createLoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
   const targets = pLimit(TARGETS_AT_ONCE);
   try {

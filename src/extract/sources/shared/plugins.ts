@@ -6,14 +6,10 @@ import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
 import { listItems } from '../../../services/response.ts';
 import { CANNOT_LIST, listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
-import { type ExtractContext, type ListedObject, requiredString, type SourceDefinition } from '../source.ts';
+import { type ExtractContext, requiredString, type SourceDefinition } from '../source.ts';
 import { assertServiceAnswers, describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
 
-export interface ListedVolume extends ListedObject {
-  readonly id: string;
-  readonly namespace: string | null;
-  readonly plugin: string | null;
-}
+export type ListedVolume = ReturnType<typeof parseListedVolume>;
 
 export async function fetchVolumes(context: ExtractContext) {
   const { items, ...list } = await listAll(context, scheduler.volumes.list, { type: 'csi' });
@@ -27,7 +23,7 @@ export async function callVolumes(client: ServiceClient) {
 }
 
 /** An item of a list, or what a read returns. @throws TidemarkError DATA where it has no ID */
-export function parseListedVolume(item: unknown, row: number): ListedVolume {
+export function parseListedVolume(item: unknown, row: number) {
   const id = requiredString(item, 'ID', 'volumes', row);
   const namespace = textAt(item, 'Namespace');
   return { key: namespace ? `${namespace}/${id}` : id, id, namespace, plugin: textAt(item, 'PluginID'), item };
