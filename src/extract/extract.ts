@@ -3,29 +3,19 @@ import { formatSeconds } from '../core/clock.ts';
 import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/response-body.ts';
-import { landingDirectory, type Manifest, type ReadState } from '../landing/store.ts';
+import { landingDirectory, type ReadState } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
-import type { ServiceIdentity } from '../services/describe-server.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { historyTable } from '../warehouse/tables.ts';
 import { forEachLimited } from './for-each-limited.ts';
 import { createObjectReuse } from './reuse.ts';
-import type { ActivePull, RunContext } from './run-context.ts';
+import type { ActivePull, Extraction, RunContext } from './run-context.ts';
 import type { ExtractContext, SourceDefinition } from './sources/source.ts';
 
-/** What a pull needs to talk to its service. */
-export interface Connection {
-  readonly client: ServiceClient;
-  readonly once: ExtractContext['once'];
-  /** What the service says that it is; null where it does not say. @throws ServiceError */
-  readonly identify: () => Promise<ServiceIdentity | null>;
-  /** Whether objects that are proven unchanged may be taken from the last pull. */
-  readonly canReuse: boolean;
-}
-
-export function openLanding(run: RunContext, { target, source, metrics }: ActivePull): LandingWriter {
+export function openLanding({ run, pull }: Extraction): LandingWriter {
+  const { target, source, metrics } = pull;
   return new LandingWriter({
     directory: landingDirectory(run.config, run.runId, target.name),
     source: source.name,
@@ -40,20 +30,15 @@ export function openLanding(run: RunContext, { target, source, metrics }: Active
 }
 
 /** Extracts a source into its landing. The caller rejects or discards the landing if this throws. */
-export async function extract(
-  run: RunContext,
-  pull: ActivePull,
-  { client, once, identify, canReuse }: Connection,
-  strategy: SourceDefinition['extract'],
-  landing: LandingWriter,
-): Promise<Manifest> {
+export async function extract(task: Extraction, strategy: SourceDefinition['extract'], landing: LandingWriter) {
+  const { run, pull, client, once } = task;
   const work = linkSignals(run.signal);
   const { metrics, source } = pull;
   const { database, files } = run.warehouse;
   const bounds = readBounds(client.target);
   const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', work.abort);
-  const identifyIfAble = async () => (client.target.flavor === 'hashicorp' ? identify().catch(takeSilence) : null);
-  const reuse = createObjectReuse(run, pull, landing, canReuse, identifyIfAble);
+  const identifyIfAble = async () => (client.target.flavor === 'hashicorp' ? task.identify().catch(takeSilence) : null);
+  const reuse = createObjectReuse({ ...task, identify: identifyIfAble }, landing);
   metrics.reused = 0;
   metrics.replaced = 0;
   const context: ExtractContext = {

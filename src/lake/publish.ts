@@ -165,7 +165,7 @@ async function stageRelation({ reader, publish, visible }: Publishing, relation:
   const table = changesTable(relation.name);
   await migrateTable(reader, table);
   const { metaData } = await reader.snapshot(table);
-  const design = designTable(relation, metaData, { publish, nowMs: reader.nowMs });
+  const design = designTable(relation, metaData, publish, reader.nowMs);
   const losses = await fillPending(reader, visible, relation, design, isRepeated);
   const adds = await writeRows(reader, design.relation, { rows: 'lake_pending', publish: `${publish}::bigint` });
   return { table, adds, metaData: design.metaData, losses };

@@ -44,11 +44,7 @@ export interface PullResult {
 /** Of a text, which may repeat a name: a service says how long that is. */
 const MAX_TEXT_LENGTH = 2000;
 
-export function toPullOutcome(
-  { redactor }: Pick<RunContext, 'redactor'>,
-  pull: ActivePull,
-  result: PullResult,
-): PullOutcome {
+export function toPullOutcome({ redactor }: RunContext, pull: ActivePull, result: PullResult): PullOutcome {
   const { status, delta, error, failure, note } = result;
   const { target, source, metrics, expectedRows } = pull;
   const { requests, retries, bytes, reused } = metrics;

@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { type Connection, createOnce, extract, openLanding } from '../extract/extract.ts';
-import type { ActivePull, RunContext } from '../extract/run-context.ts';
+import { createOnce, extract, openLanding } from '../extract/extract.ts';
+import type { ActivePull, Extraction, RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
 import type { SourceDefinition } from '../extract/sources/source.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
@@ -12,9 +12,7 @@ import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '..
 import { classifyStorageError } from '../warehouse/storage.ts';
 
 /** One pull of a run. */
-export interface PullTask extends Connection {
-  readonly run: RunContext;
-  readonly pull: ActivePull;
+export interface PullTask extends Extraction {
   readonly loads: LoadQueue;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
@@ -57,10 +55,10 @@ async function extractWithRetry(task: PullTask): Promise<PullOutcome> {
   let missing: MissingColumnError | undefined;
   for (;;) {
     const [strategy, ...rest] = strategies as [Strategy, ...Strategy[]];
-    const landing = openLanding(run, pull);
+    const landing = openLanding(task);
     let manifest: Manifest | undefined;
     try {
-      manifest = await extract(run, pull, { ...task, once, canReuse }, strategy, landing);
+      manifest = await extract({ ...task, once, canReuse }, strategy, landing);
       return await load(task, manifest);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;

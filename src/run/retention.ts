@@ -15,6 +15,7 @@ import { loadSubjectKinds, type SubjectKind } from '../tell/reports/subjects.ts'
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { type OpenWarehouse, type WarehouseWriter, withPublished, withWarehouseLock } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { fillParams } from '../warehouse/sql-params.ts';
 import { historyTable, loadTables, sameKey, type Table } from '../warehouse/tables.ts';
 
 /** What goes of a table or of a folder. */
@@ -140,10 +141,8 @@ export async function removeOldHistory(prune: HistoryPrune, now: Date): ReturnTy
   const { database, files } = prune;
   const { start, removals } = await listOldHistory(prune);
   if (removals.length === 0) return { start, removals };
-  await database.transaction(async () => {
-    for (const { what } of removals) await database.run(files.render('retention/remove', toParts(what)));
-    await database.run(files.read('retention/set_start'), { start, now: now.toISOString() });
-  });
+  const setStart = fillParams(files.read('retention/set_start'), { start, now: now.toISOString() });
+  await database.transact([...removals.map(({ what }) => files.render('retention/remove', toParts(what))), setStart]);
   return { start, removals };
 }
 

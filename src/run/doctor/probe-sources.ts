@@ -1,5 +1,5 @@
 import { type Config, meshMounts, type Target } from '../../config/config.ts';
-import type { ServiceContext, WorkContext } from '../../core/context.ts';
+import type { WorkContext } from '../../core/context.ts';
 import { formatError } from '../../core/errors.ts';
 import { toFields } from '../../core/json-path.ts';
 import { stripControls } from '../../core/log.ts';
@@ -37,10 +37,7 @@ interface TokenAnswer {
 }
 
 /** Clients for probes: a person waits for the answers, and a pull has more patience. */
-export function createProbeClients(
-  config: Pick<Config, 'maxWait'>,
-  context: ServiceContext & Pick<WorkContext, 'signal'>,
-): ServiceClients {
+export function createProbeClients(config: Pick<Config, 'maxWait'>, context: Omit<WorkContext, 'clock'>) {
   const log = { ...context.log, info: () => {} };
   const timeouts = { attempts: 2, headersMs: 30_000, ...context.timeouts };
   return new ServiceClients(config, { ...context, log, timeouts }, context.signal);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Playbook } from '../../act/define.ts';
 import { formatSeconds } from '../../core/clock.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
-import type { ExtractContext, SourceDefinition } from '../../extract/sources/source.ts';
+import type { ExtractContext, OnUnknown, SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Operation } from '../../services/operation.ts';
@@ -15,10 +15,7 @@ export interface ThreadSource extends Pick<SourceDefinition, 'name' | 'kind' | '
   readonly extract: (context: RemoteContext) => Promise<void>;
   /** Undefined where the source declares none. */
   readonly fallbacks: readonly ThreadSource['extract'][] | undefined;
-  readonly checkAccess: (
-    client: RemoteClient,
-    onUnknown: Parameters<SourceDefinition['checkAccess']>[1],
-  ) => ReturnType<SourceDefinition['checkAccess']>;
+  readonly checkAccess: (client: RemoteClient, onUnknown: OnUnknown) => ReturnType<SourceDefinition['checkAccess']>;
 }
 
 /** A plugin in a thread; undefined stands for what it does not declare. Playbooks are without their functions. */

@@ -61,12 +61,10 @@ function included(name: string, read: (attributes: unknown) => unknown) {
 
 const resourceKey = ({ type, id }: Fields) => `${String(type)} ${String(id)}`;
 
+type ListedView = 'workspaces' | 'tf_versions';
+
 /** Lands the rows of a view that the list of workspaces tells, and which of its columns it does not tell. */
-export async function landWorkspaceList(
-  context: ExtractContext,
-  view: 'workspaces' | 'tf_versions',
-  include: readonly string[],
-): Promise<void> {
+export async function landWorkspaceList(context: ExtractContext, view: ListedView, include: readonly string[]) {
   const { landing, client } = context;
   const start = await landing.checkpoint();
   const { columns, format } = createRowFormatter(view);
@@ -146,7 +144,7 @@ function assertWhole(told: Told): void {
 }
 
 /** The unknown columns of a view, with the reason: a column that some workspaces do not tell, and none has a value of, is unknown. */
-function listUnknown(told: Told, view: 'workspaces' | 'tf_versions'): readonly (readonly [string, string])[] {
+function listUnknown(told: Told, view: ListedView): readonly (readonly [string, string])[] {
   const isUntold = (column: string) => told.get(column)?.has('told') === false;
   if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [untold('version'), EXTRA] : [EXTRA];
   const columns = Object.keys(EXPLORER_FIELDS.workspaces).filter((column) => column !== 'organization_name');
