@@ -38,11 +38,10 @@ export async function findHorizon(config: Config, context: StoreContext & Pick<C
   if (historyDays === undefined || !isPresent(warehouseFiles(data).published)) return undefined;
   const reach = Object.entries(thresholds).map(([name, value]) => (name.endsWith('Days') ? value : 0));
   const days = Math.max(historyDays, (thresholds.deadAgentHours * HOUR_MS) / DAY_MS, ...reach);
-  const horizon = new Date(context.clock.now().getTime() - days * DAY_MS);
+  const now = context.clock.now();
+  const horizon = new Date(now.getTime() - days * DAY_MS);
   if (lake === undefined) return horizon;
-  const until = await withLakeStore(context, config, (store) =>
-    readPublishedUntil({ config, store, now: context.clock.now() }),
-  );
+  const until = await withLakeStore(context, config, (store) => readPublishedUntil({ config, store, now }));
   return until !== undefined && until > horizon ? horizon : until;
 }
 
@@ -51,9 +50,7 @@ export async function listPrunable(config: Config, context: JobContext): Promise
   const { removals: files } = await listOldFiles(config, context);
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return files;
-  const { start, removals } = await withPublished(config, async (published) =>
-    listOldHistory({ ...published, horizon }),
-  );
+  const { start, removals } = await withPublished(config, (published) => listOldHistory({ ...published, horizon }));
   const now = context.clock.now();
   const actions = start === null ? undefined : await listOldActions(config, new Date(start), now);
   return [...files, ...removals, ...toLedgerRemoval(actions)];
