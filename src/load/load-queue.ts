@@ -8,7 +8,6 @@ import { tablesForSource } from '../warehouse/tables.ts';
 import { judge, type Limits, outOfMemory } from './judge.ts';
 import { merge } from './merge.ts';
 import {
-  describeLoad,
   type PullOutcome,
   type PullResult,
   readExtractedAt,
@@ -88,7 +87,7 @@ async function loadTogether(run: RunContext, landings: readonly Waiting[]): Prom
     const own = stages.filter(({ facts }) => facts.has(landed));
     const verdict = await judge(landed, own, config, () => findBefore(run, landed));
     if (verdict instanceof TidemarkError) refused.set(landed, verdict);
-    else accepted.set(landed, describeLoad(landed, verdict));
+    else accepted.set(landed, verdict);
   }
   signal.throwIfAborted();
   const ended = [...accepted].map(([{ pull }, result]) => [pull, result] as const);

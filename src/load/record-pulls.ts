@@ -4,8 +4,7 @@ import type { FailureParts } from '../http/errors.ts';
 import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
-import type { Acceptance, Delta } from './judge.ts';
-import type { Landed } from './stage.ts';
+import type { Changes, Landed } from './stage.ts';
 
 /** The result of a pull, as in the JSON output. */
 export interface PullOutcome {
@@ -28,6 +27,11 @@ export interface PullOutcome {
   readonly failure: FailureParts | null;
   /** What a reader of the rows should know although the pull is complete. */
   readonly note: string | null;
+}
+
+/** What a load changes in the main table of a source. Numbers are of rows. */
+interface Delta extends Changes {
+  readonly rowsAfter: number;
 }
 
 export interface PullResult {
@@ -107,7 +111,7 @@ export async function readExtractedAt({ database, files }: OpenWarehouse, of: Pi
 }
 
 /** The result of a landing that is loaded. @param notes of the load */
-export function describeLoad({ manifest, acceptDrop }: Landed, { delta, notes }: Acceptance): PullResult {
+export function describeLoad({ manifest, acceptDrop }: Landed, delta: Delta, notes: readonly string[]): PullResult {
   const lacking = listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
   const missing = joinNotes(lacking.map(describePart));
   return {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { groupBy } from '../core/group-by.ts';
 import { listUnknown, type Manifest } from '../landing/store.ts';
-import type { OpenWarehouse } from '../warehouse/session.ts';
+import type { Warehouse } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 import {
@@ -19,9 +19,7 @@ import type { Row } from '../warehouse/values.ts';
 import { renderRowQueries } from './landed-rows.ts';
 
 /** Where rows are loaded. */
-export interface Destination extends OpenWarehouse {
-  readonly tables: ReadonlyMap<string, Table>;
-}
+export type Destination = Omit<Warehouse, 'assertHeld'>;
 
 /** A landing to load: the rows of one source of one target. */
 export interface Landed {
