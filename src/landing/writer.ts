@@ -38,8 +38,6 @@ interface LandingOptions {
   readonly onExpectedRows?: (rows: number) => void;
 }
 
-type Fields = Readonly<Record<string, string | number | null>>;
-
 /** A state that a landing can be rolled back to. */
 type LandingCheckpoint = Awaited<ReturnType<LandingWriter['checkpoint']>>;
 
@@ -70,7 +68,7 @@ export class LandingWriter {
    * Writes one line: `fields`, and under `body` the JSON text of a response with its numbers as they came.
    * @param tag what the next pull finds the line by
    */
-  writeJson(fields: Fields, body?: string, tag?: ObjectTag): Promise<void> {
+  writeJson(fields: Readonly<Record<string, string | number | null>>, body?: string, tag?: ObjectTag): Promise<void> {
     const start = repairEscapes(JSON.stringify(tag ? { [TAG_FIELD]: tag, ...fields } : fields)).slice(0, -1);
     const comma = start === '{' ? '' : ',';
     if (body === undefined) return this.copyLine(`${start}}\n`);

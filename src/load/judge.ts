@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
@@ -17,10 +18,7 @@ export class RowDropError extends TidemarkError {}
 /** A table would lose all rows: whether that is believed depends on the other sources of the target. */
 export class EmptiedTableError extends TidemarkError {}
 
-export interface Limits {
-  readonly shrinkPercent: number;
-  readonly memoryLimit: string;
-}
+export type Limits = Pick<Config, 'shrinkPercent' | 'memoryLimit'>;
 
 /**
  * Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts; that a table is

@@ -71,11 +71,7 @@ export function toPullOutcome({ redactor }: RunContext, pull: ActivePull, result
     deleted: delta?.deleted ?? 0,
     error: cleanIfAny(error),
     failure: failure
-      ? {
-          reason: clean(failure.reason),
-          permission: cleanIfAny(failure.permission),
-          path: cleanIfAny(failure.path),
-        }
+      ? { reason: clean(failure.reason), permission: cleanIfAny(failure.permission), path: cleanIfAny(failure.path) }
       : null,
     note: cleanIfAny(note),
   };

@@ -68,7 +68,7 @@ export interface Facts extends Changes {
 
 /** Reads the rows of a table that landings have, and compares them with the current ones. @param landings of different targets */
 export async function stage(to: Destination, table: Table, landings: readonly Landed[]): Promise<Stage> {
-  await createStage(to, table);
+  await to.database.write(to.files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
   const read = new Map<Landed, Reading>();
   for (const landed of landings) read.set(landed, await readLanding(to, table, landed));
   return compareStage(to, table, read);
@@ -94,10 +94,6 @@ export async function compareStage({ database, files }: Destination, table: Tabl
 }
 
 const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed: 0 };
-
-async function createStage({ database, files }: Destination, table: Table): Promise<void> {
-  await database.write(files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
-}
 
 /** Adds the rows of a landing to the stage. @throws storage failures */
 async function readLanding(to: Destination, table: Table, { manifest, directory }: Landed): Promise<Reading> {

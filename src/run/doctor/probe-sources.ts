@@ -31,10 +31,7 @@ export interface SourceProbe {
 }
 
 /** What the service says about a token, or why it does not. Neither where it cannot be asked: the API documents have no such endpoint. */
-interface TokenAnswer {
-  readonly info?: TokenInfo;
-  readonly error?: ServiceError;
-}
+type TokenAnswer = Awaited<ReturnType<typeof askToken>>;
 
 /** Clients for probes: a person waits for the answers, and a pull has more patience. */
 export function createProbeClients(config: Pick<Config, 'maxWait'>, context: Omit<WorkContext, 'clock'>) {
@@ -43,13 +40,11 @@ export function createProbeClients(config: Pick<Config, 'maxWait'>, context: Omi
   return new ServiceClients(config, { ...context, log, timeouts }, context.signal);
 }
 
-export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
+export async function askToken(client: ServiceClient) {
   const { flavor, kind } = client.target;
-  if (flavor !== 'hashicorp' || kind === 'autoscaler' || kind === 'registry') return {};
-  return describeToken(client).then(
-    (info) => ({ info }),
-    (error: unknown) => ({ error: catchServiceError(error) }),
-  );
+  const isAsked = flavor === 'hashicorp' && kind !== 'autoscaler' && kind !== 'registry';
+  const answer = isAsked ? await describeToken(client).catch(catchServiceError) : undefined;
+  return answer instanceof ServiceError ? { error: answer } : { info: answer };
 }
 
 /** The answers of a target, and what follows from them. */
