@@ -6,7 +6,7 @@ import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
 import type { LandingFile } from './store.ts';
 
 /** What is written, which a file can be rolled back to. */
-interface LineCheckpoint {
+export interface LineCheckpoint {
   /** Where the next block begins in the file. */
   readonly position: number;
   /** Of the content, as the others. */
