@@ -1,2 +1,2 @@
--- Records what an update adds. {{table}}, {{column}}, {{after}}: literals
-insert into additions (table_name, column_name, added_after) values ({{table}}, {{column}}, {{after}});
+-- Records what an update adds. parameters: $table, $column, $after
+insert into additions (table_name, column_name, added_after) values ($table, $column, $after);

@@ -209,7 +209,7 @@ export async function reportFleet(
   const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
   await withLake(context, flags, async (lake) => {
     await createLakeViews(createLakeReader(lake), listFleetQueries(lake.files));
-    const report = await renderFleetReport({ ...lake, out, generatedAt: context.clock.now() });
+    const report = await renderFleetReport(lake, out, context.clock.now());
     if (context.json) context.stdout(toJsonText(report.data));
     else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
   });

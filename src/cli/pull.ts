@@ -37,13 +37,8 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
   const isFiltered = options.target.length + options.source.length + acceptShrink.length > 0;
   const pulls =
     options.from === undefined || isFiltered ? selected : await selectLanded(config, options.from, selected);
-  const result = await runPulls(config, context, {
-    pulls: assertPulls(config, pulls),
-    sources,
-    acceptShrink,
-    fresh: options.fresh ?? false,
-    ...(options.from !== undefined && { from: options.from }),
-  });
+  const wanted = { pulls: assertPulls(config, pulls), sources, acceptShrink, fresh: options.fresh ?? false };
+  const result = await runPulls(config, context, wanted, options.from);
   writeResult(context, result, () => formatRunSummary(result, listFailures(result)));
   context.exit(exitCode(result));
 }

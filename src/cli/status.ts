@@ -5,7 +5,7 @@ import { groupBy } from '../core/group-by.ts';
 import { shortenText, stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
-import { formatReason, groupByReason } from '../run/outcome-text.ts';
+import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import { defineMissing } from '../warehouse/migrate.ts';
 import { withPublished } from '../warehouse/session.ts';

@@ -1,31 +1,21 @@
-import { linkSignals } from '../core/abort.ts';
+import { type LinkedSignal, linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/response-body.ts';
-import { landingDirectory, type Manifest, type ReadState } from '../landing/store.ts';
+import { landingDirectory, type ReadState } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
-import type { ServiceIdentity } from '../services/describe-server.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { historyTable } from '../warehouse/tables.ts';
 import { forEachLimited } from './for-each-limited.ts';
 import { createObjectReuse } from './reuse.ts';
-import type { ActivePull, RunContext } from './run-context.ts';
+import type { ActivePull, Extraction, RunContext } from './run-context.ts';
 import type { ExtractContext, SourceDefinition } from './sources/source.ts';
 
-/** What a pull needs to talk to its service. */
-export interface Connection {
-  readonly client: ServiceClient;
-  readonly once: ExtractContext['once'];
-  /** What the service says that it is; null where it does not say. @throws ServiceError */
-  readonly identify: () => Promise<ServiceIdentity | null>;
-  /** Whether objects that are proven unchanged may be taken from the last pull. */
-  readonly canReuse: boolean;
-}
-
-export function openLanding(run: RunContext, { target, source, metrics }: ActivePull): LandingWriter {
+export function openLanding({ run, pull }: Extraction): LandingWriter {
+  const { target, source, metrics } = pull;
   return new LandingWriter({
     directory: landingDirectory(run.config, run.runId, target.name),
     source: source.name,
@@ -40,42 +30,36 @@ export function openLanding(run: RunContext, { target, source, metrics }: Active
 }
 
 /** Extracts a source into its landing. The caller rejects or discards the landing if this throws. */
-export async function extract(
-  run: RunContext,
-  pull: ActivePull,
-  { client, once, identify, canReuse }: Connection,
-  strategy: SourceDefinition['extract'],
-  landing: LandingWriter,
-): Promise<Manifest> {
-  const failed = new AbortController();
-  const { signal, release } = linkSignals(run.signal, failed.signal);
+export async function extract(task: Extraction, strategy: SourceDefinition['extract'], landing: LandingWriter) {
+  const { run, pull, client, once } = task;
+  const work = linkSignals(run.signal);
   const { metrics, source } = pull;
   const { database, files } = run.warehouse;
   const bounds = readBounds(client.target);
-  const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', failed);
-  const identifyIfAble = async () => (client.target.flavor === 'hashicorp' ? identify().catch(takeSilence) : null);
-  const reuse = createObjectReuse(run, pull, landing, canReuse, identifyIfAble);
+  const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', work.abort);
+  const identifyIfAble = async () => (client.target.flavor === 'hashicorp' ? task.identify().catch(takeSilence) : null);
+  const reuse = createObjectReuse({ ...task, identify: identifyIfAble }, landing);
   metrics.reused = 0;
   metrics.replaced = 0;
   const context: ExtractContext = {
-    client: boundClient(withRequestOptions(client, { metrics, signal }), bounds, source.name, metrics),
+    client: boundClient(withRequestOptions(client, { metrics, signal: work.signal }), bounds, source.name, metrics),
     landing,
     log: run.log,
-    signal,
+    signal: work.signal,
     metrics,
     asOf: run.asOf.toISOString(),
     once,
     objects: reuse.objects,
     knownParts: () => run.writes(() => readKnownParts(run, pull)),
     query: (name) => run.writes(async () => database.rows(files.read(`warehouse/${name}`))),
-    forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
+    forEachLimited: (items, each) => forEachLimited(items, each, client.target.limits.concurrency * 2, work),
   };
   let reads: ReadState | undefined;
   try {
     await strategy(context);
   } finally {
     clearTimeout(timer);
-    release();
+    work.release();
     reads = await reuse.end();
   }
   if (metrics.replaced > 0) {
@@ -91,18 +75,12 @@ function takeSilence(error: unknown): null {
   return null;
 }
 
-async function readKnownParts(
-  { warehouse }: RunContext,
-  { target, source }: ActivePull,
-): Promise<ReadonlySet<string | null>> {
+async function readKnownParts({ warehouse }: RunContext, { target, source }: ActivePull) {
   const { database, files, tables } = warehouse;
   const table = tables.get(source.name);
-  if (table?.part === undefined) return new Set();
-  const sql = files.render('warehouse/known_parts', {
-    history: historyTable(table),
-    part: quoteIdent(table.part),
-  });
-  const rows = await database.rows(sql, { target: target.name });
+  if (table?.part === undefined) return new Set<string | null>();
+  const parts = { history: historyTable(table), part: quoteIdent(table.part) };
+  const rows = await database.rows(files.render('warehouse/known_parts', parts), { target: target.name });
   return new Set(rows.map(({ part }) => (part === null ? null : String(part))));
 }
 
@@ -142,7 +120,7 @@ function boundClient(client: ServiceClient, bounds: Bounds, source: string, metr
 }
 
 /** Aborts what takes too long: the extraction of a source, or all pulls of a run. */
-export function startTimeBound(what: string, seconds: number, setting: string, work: AbortController): NodeJS.Timeout {
+export function startTimeBound(what: string, seconds: number, setting: string, abort: LinkedSignal['abort']) {
   const error = new BoundExceededError(`${what} takes longer than ${formatSeconds(seconds * 1000)}`, setting);
-  return setTimeout(() => work.abort(error), Math.min(MAX_TIMER_MS, seconds * 1000));
+  return setTimeout(() => abort(error), Math.min(MAX_TIMER_MS, seconds * 1000));
 }

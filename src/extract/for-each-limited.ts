@@ -8,7 +8,7 @@ export async function forEachLimited<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
   concurrency: number,
-  failed: AbortController,
+  failed: Pick<AbortController, 'signal' | 'abort'>,
 ): Promise<void> {
   const limit = pLimit(concurrency);
   await limit.map(items, async (item) => {

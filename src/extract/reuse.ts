@@ -10,10 +10,9 @@ import { sha256 } from '../core/sha256.ts';
 import { type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
 import { findManifest, landingDirectory, type ReadState, targetFingerprint } from '../landing/store.ts';
 import type { LandingWriter } from '../landing/writer.ts';
-import type { ServiceIdentity } from '../services/describe-server.ts';
 import type { ServiceResponse } from '../services/response.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
-import { type ActivePull, isLoaded, type PullStatus, type RunContext } from './run-context.ts';
+import { type Extraction, isLoaded, type PullStatus, type RunContext } from './run-context.ts';
 import type { ListedObject, ObjectList, ObjectReader, ObjectRequest, SourceDefinition } from './sources/source.ts';
 
 /** The landing of the last pull. */
@@ -23,23 +22,16 @@ type Previous = Readonly<NonNullable<Awaited<ReturnType<typeof openLast>>>>;
  * Takes objects from the landing of the last pull where they are proven to be the same. `explainFullRead`, `isIndexLower` and
  * the digest of the whole list item decide: docs/decisions.md#objects-that-are-proven-unchanged-are-not-read-again. What is taken is what the service answered, so that the
  * new landing is complete, and loads without the network and without an earlier one.
- * @param canReuse false to read every object
- * @param identify what the service says that it is: another one may have objects that look the same in its list
  */
-export function createObjectReuse(
-  run: RunContext,
-  pull: ActivePull,
-  landing: LandingWriter,
-  canReuse: boolean,
-  identify: () => Promise<ServiceIdentity | null>,
-) {
+export function createObjectReuse(task: Extraction, landing: LandingWriter) {
+  const { run, pull } = task;
   const { metrics, source } = pull;
   const indexes: Record<string, string> = {};
   let opened: ReturnType<typeof open> | undefined;
   let isFullRead = true;
   const open = async () => {
-    const reader = await digestReader(run, pull, await identify());
-    return { reader, previous: canReuse ? await openLast(run, pull, landing, reader) : undefined };
+    const reader = await digestReader(task);
+    return { reader, previous: task.canReuse ? await openLast(task, landing, reader) : undefined };
   };
 
   const land = async (tag: ObjectTag, request: ObjectRequest, objects: LandedObjects | undefined): Promise<void> => {
@@ -91,7 +83,7 @@ function createTag(list: string, { key, item, parts = [] }: ListedObject, { unch
 }
 
 /** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
-async function openLast(run: RunContext, pull: ActivePull, landing: LandingWriter, reader: string) {
+async function openLast({ run, pull }: Extraction, landing: LandingWriter, reader: string) {
   const { config, warehouse, writes, log } = run;
   const names = { target: pull.target.name, source: pull.source.name };
   const [last] = await writes(async () => warehouse.database.rows(warehouse.files.read('warehouse/last_pull'), names));
@@ -121,14 +113,12 @@ function explainFullRead({ asOf, config }: RunContext, reads: ReadState, reader:
   return reads.reader === reader ? undefined : 'another service, flavor, token, version or table';
 }
 
-/** Everything that decides what a read returns, and what is kept of it. */
-async function digestReader(
-  { config, warehouse }: RunContext,
-  { target, source }: ActivePull,
-  installation: ServiceIdentity | null,
-): Promise<string> {
+/** Everything that decides what a read returns, and what is kept of it. Another service may have objects that look the same in its list. */
+async function digestReader({ run, pull, identify }: Extraction): Promise<string> {
+  const { config, warehouse } = run;
+  const { target, source } = pull;
   return digestJson({
-    installation,
+    installation: await identify(),
     service: targetFingerprint(target),
     version,
     plugins: await digestPlugins(config.plugins),

@@ -199,32 +199,24 @@ const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => tab
 const stagedPaths = (staged: StagedShard): readonly string[] =>
   stagedRuns(staged).flatMap(({ table, adds }) => adds.map(({ path }) => dataPath(table, path)));
 
-/** What shards have published, and whether readers see it. */
-async function readShards(reader: LakeReader) {
-  const { store } = reader;
-  const files = await store.list(SHARDS);
-  const isKnown = files.length > 0 ? await findKnown(reader) : () => true;
-  return pLimit(READ_AHEAD).map(files, async (file) => {
-    const staged = await findStaged(store, file.path);
-    return { file, staged, isKnown: staged !== undefined && isKnown(staged) };
-  });
-}
-
-/** The files that no log names before a run is closed: those of shards that readers do not see. */
-export async function listDueFiles(reader: LakeReader): Promise<ReadonlySet<string>> {
-  const shards = await readShards(reader);
-  return new Set(shards.flatMap(({ staged, isKnown }) => (staged && !isKnown ? stagedPaths(staged) : [])));
-}
-
 /** Until then, closing a run once more tells its shards as closed. */
 const KEPT_MS = 32 * DAY_MS;
 
-/** What shards have published, and readers have seen for so long that nobody closes it again. */
-export async function listClosed(reader: LakeReader): Promise<readonly StoredFile[]> {
-  const shards = await readShards(reader);
-  return shards
-    .filter(({ isKnown }) => isKnown)
-    .flatMap(({ file }) => (file.modifiedMs <= reader.nowMs - KEPT_MS ? [file] : []));
+/**
+ * What shards have published. `due`: the files of runs that readers do not see, which no log names before they are closed. `closed`: what they
+ * have seen for so long that nobody closes it again.
+ */
+export async function listShardFiles(reader: LakeReader) {
+  const { store, nowMs } = reader;
+  const files = await store.list(SHARDS);
+  const isKnown = files.length > 0 ? await findKnown(reader) : () => true;
+  const [due, closed] = [new Set<string>(), [] as StoredFile[]];
+  const read = async (file: StoredFile) => ({ file, staged: await findStaged(store, file.path) });
+  for (const { file, staged } of await pLimit(READ_AHEAD).map(files, read)) {
+    if (staged && !isKnown(staged)) for (const path of stagedPaths(staged)) due.add(path);
+    else if (staged && file.modifiedMs <= nowMs - KEPT_MS) closed.push(file);
+  }
+  return { due, closed };
 }
 
 /** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */

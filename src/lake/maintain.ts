@@ -1,7 +1,7 @@
 import { plural } from '../core/plural.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
-import { listClosed, listDueFiles } from './close.ts';
+import { listShardFiles } from './close.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
 import type { Lake, LakeProblem } from './log.ts';
 import { createLakeReader, dataPath, findFault, type LakeReader } from './reader.ts';
@@ -54,7 +54,7 @@ async function listUnnamed(reader: LakeReader, table: string): Promise<readonly 
   const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
   const unnamed = stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
   if (table !== changesTable(RUNS) || unnamed.length === 0) return unnamed;
-  const due = await listDueFiles(reader);
+  const { due } = await listShardFiles(reader);
   return unnamed.filter(({ path }) => !due.has(path));
 }
 
@@ -68,7 +68,7 @@ interface VacuumOptions {
 /** Removes files that no log names, what killed publishes have left, and what shards have published for runs that are closed long since. */
 export async function vacuumLake(lake: Lake, { olderThanMs, isDryRun }: VacuumOptions): Promise<readonly StoredFile[]> {
   const reader = createLakeReader(lake);
-  const unnamed = [...(await lake.store.list(STAGING)), ...(await listClosed(reader))];
+  const unnamed = [...(await lake.store.list(STAGING)), ...(await listShardFiles(reader)).closed];
   for (const table of (await reader.snapshots()).keys())
     for (const file of await listUnnamed(reader, table)) unnamed.push(file);
   const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= lake.nowMs - olderThanMs);

@@ -5,9 +5,9 @@ import { TidemarkError } from '../core/errors.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { nameRun, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable, writeRows } from './data-files.ts';
-import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
+import { BEGINNING, fillPending, readVisible, type VisiblePublishes } from './difference.ts';
 import { ConflictError, retryConflicts } from './log.ts';
-import { appendToTable, createLakeReader, type LakeReader, type TableAddition } from './reader.ts';
+import { appendToTable, createLakeReader, type LakeReader } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { claimPath, expectedRows, WRITERS, writeStatement } from './statements.ts';
 import { createOrRead, type LakeStore } from './store.ts';
@@ -127,11 +127,8 @@ async function claimNumber(store: LakeStore, { last_of_all: last, writer }: Visi
   }
 }
 
-/** Rows of a table that a publish has written to files, not yet in the log. */
-interface StagedTable extends TableAddition {
-  /** What `tidemark lake close` judges. */
-  readonly losses: readonly Loss[];
-}
+/** Rows of a table that a publish has written to files, not yet in the log. `losses`: what `tidemark lake close` judges. */
+type StagedTable = Awaited<ReturnType<typeof stageRelation>>;
 
 const describeTable = ({ table, adds }: StagedTable) => ({
   table,
@@ -168,7 +165,7 @@ async function stageRelation({ reader, publish, visible }: Publishing, relation:
   const table = changesTable(relation.name);
   await migrateTable(reader, table);
   const { metaData } = await reader.snapshot(table);
-  const design = designTable(relation, metaData, { publish, nowMs: reader.nowMs });
+  const design = designTable(relation, metaData, publish, reader.nowMs);
   const losses = await fillPending(reader, visible, relation, design, isRepeated);
   const adds = await writeRows(reader, design.relation, { rows: 'lake_pending', publish: `${publish}::bigint` });
   return { table, adds, metaData: design.metaData, losses };

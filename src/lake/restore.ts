@@ -90,11 +90,7 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
   }
 }
 
-async function forgetMissing(
-  { database, files }: Lake,
-  { stored, columns }: Relation,
-  source: LakeRelation | undefined,
-): Promise<void> {
+async function forgetMissing({ database, files }: Lake, { stored, columns }: Relation, source?: LakeRelation) {
   const table = quoteIdent(stored);
   if (!source) return database.run(files.render('lake/forget_table', { stored: table }));
   const known = new Set(source.columns.map(({ name }) => name));

@@ -77,14 +77,10 @@ export type TableDesign = ReturnType<typeof designTable>;
 
 /**
  * The design of a table for a relation of the warehouse, from the one that it has.
- * @param options.publish recorded as the publish that changed the table
+ * @param publish recorded as the publish that changed the table
  * @returns with the metadata to commit; undefined if the table has it already
  */
-export function designTable(
-  source: Relation,
-  existing: MetaData | undefined,
-  { publish, nowMs }: { readonly publish: number; readonly nowMs: number },
-) {
+export function designTable(source: Relation, existing: MetaData | undefined, publish: number, nowMs: number) {
   const leading = [OP, AS_OF, PUBLISH, ...(hasOccurrence(source) ? [OCCURRENCE] : [])];
   const { fields, columns } = evolveFields(existing ? parseFields(existing) : leading, source.columns);
   const relation = describeRelation(source, columns);

@@ -61,11 +61,7 @@ export interface ViewWriter {
 }
 
 /** The file of the engine, or else the common one. */
-function renderFor(
-  { files, dialect }: Pick<ViewWriter, 'files' | 'dialect'>,
-  name: string,
-  parts: Readonly<Record<string, string>>,
-): string {
+function renderFor({ files, dialect }: ViewWriter, name: string, parts: Readonly<Record<string, string>>): string {
   const own = `dialects/${dialect.folder}/${name}`;
   return files.render(files.has(own) ? own : name, parts).trim();
 }

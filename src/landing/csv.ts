@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { CsvError, type Options, parse } from 'csv-parse';
 import { TidemarkError } from '../core/errors.ts';
 import { readContent } from '../core/gzip.ts';
-import { LineWriter } from './line-writer.ts';
+import { createLineWriter } from './line-writer.ts';
 
 /** A quote that is never closed makes one record of all that follows. */
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
@@ -43,7 +43,7 @@ export async function* readCsv(path: string, options: Options = {}, bytes?: numb
  */
 export async function dropColumns(path: string, columns: readonly string[], isDropped: (name: string) => boolean) {
   const isKept = columns.map((name) => !isDropped(name));
-  const rewritten = new LineWriter(dirname(path), basename(path));
+  const rewritten = createLineWriter(dirname(path), basename(path));
   try {
     for await (const record of readCsv(path)) {
       const cells = (record as readonly string[]).filter((_, index) => isKept[index] !== false);

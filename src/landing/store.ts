@@ -193,10 +193,7 @@ export async function verifyLanding(config: Config, { run_id, target, files }: M
 }
 
 /** The content of a file. @throws TidemarkError DATA, at its end at the latest, when it is missing or was changed */
-export async function* readLanded(
-  directory: string,
-  { file, bytes, sha256 }: LandingFile,
-): AsyncGenerator<Buffer, void, void> {
+export async function* readLanded(directory: string, { file, bytes, sha256 }: LandingFile) {
   const changed = new TidemarkError('DATA', `the landing file ${file} was changed after the extraction`);
   const hash = createHash('sha256');
   try {

@@ -14,7 +14,7 @@ import {
 } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
-import { LineWriter } from './line-writer.ts';
+import { createLineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
 import {
   type LandingFile,
@@ -38,17 +38,6 @@ interface LandingOptions {
   readonly onExpectedRows?: (rows: number) => void;
 }
 
-type Fields = Readonly<Record<string, string | number | null>>;
-
-/** What the manifest will say, beside the lines. */
-interface State {
-  readonly expectedRows: number | undefined;
-  readonly notes: readonly string[];
-  /** Names of files that were allocated, complete or not. */
-  readonly allocated: readonly string[];
-  readonly registered: readonly LandingFile[];
-}
-
 /** A state that a landing can be rolled back to. */
 type LandingCheckpoint = Awaited<ReturnType<LandingWriter['checkpoint']>>;
 
@@ -58,25 +47,28 @@ type LandingCheckpoint = Awaited<ReturnType<LandingWriter['checkpoint']>>;
  */
 export class LandingWriter {
   readonly #options: LandingOptions;
-  readonly #json: LineWriter;
-  readonly #csv: LineWriter;
+  readonly #json: ReturnType<typeof createLineWriter>;
+  readonly #csv: ReturnType<typeof createLineWriter>;
   #csvColumns: readonly string[] = [];
-  #state: State = { expectedRows: undefined, notes: [], allocated: [], registered: [] };
-  /** There may be one for each object: a copy for each would take the product of their numbers. */
+  #expectedRows: number | null = null;
+  readonly #notes: string[] = [];
   readonly #unknownParts: UnknownPart[] = [];
+  /** Names of files that were allocated, complete or not. */
+  readonly #allocated: string[] = [];
+  readonly #registered: LandingFile[] = [];
 
   constructor(options: LandingOptions) {
     const { directory, source } = options;
     this.#options = options;
-    this.#json = new LineWriter(directory, `${source}.ndjson.gz`);
-    this.#csv = new LineWriter(directory, `${source}.csv.gz`);
+    this.#json = createLineWriter(directory, `${source}.ndjson.gz`);
+    this.#csv = createLineWriter(directory, `${source}.csv.gz`);
   }
 
   /**
    * Writes one line: `fields`, and under `body` the JSON text of a response with its numbers as they came.
    * @param tag what the next pull finds the line by
    */
-  writeJson(fields: Fields, body?: string, tag?: ObjectTag): Promise<void> {
+  writeJson(fields: Readonly<Record<string, string | number | null>>, body?: string, tag?: ObjectTag): Promise<void> {
     const start = repairEscapes(JSON.stringify(tag ? { [TAG_FIELD]: tag, ...fields } : fields)).slice(0, -1);
     const comma = start === '{' ? '' : ',';
     if (body === undefined) return this.copyLine(`${start}}\n`);
@@ -91,7 +83,7 @@ export class LandingWriter {
   /** Writes lines of CSV. `columns` is the header, the same in every call. */
   writeCsv(columns: readonly string[], lines: string): Promise<void> {
     this.#csvColumns = columns;
-    const header = this.#csv.isEmpty ? `${columns.join(',')}\n` : '';
+    const header = this.#csv.isEmpty() ? `${columns.join(',')}\n` : '';
     return this.#csv.write(header + this.#options.redactor.row(lines));
   }
 
@@ -103,9 +95,9 @@ export class LandingWriter {
   async allocate(): Promise<string> {
     const { directory, source } = this.#options;
     await makeFolder(directory);
-    const { length } = this.#state.allocated;
+    const { length } = this.#allocated;
     const file = `${source}.${length === 0 ? '' : `${length}.`}csv.gz`;
-    this.#update({ allocated: [...this.#state.allocated, file] });
+    this.#allocated.push(file);
     return join(directory, file);
   }
 
@@ -113,18 +105,18 @@ export class LandingWriter {
   async register(file: LandingFile): Promise<void> {
     const path = join(this.#options.directory, file.file);
     const withoutColumns = file.columns?.some(isSecretField) && (await dropColumns(path, file.columns, isSecretField));
-    this.#update({ registered: [...this.#state.registered, { ...file, ...withoutColumns }] });
+    this.#registered.push({ ...file, ...withoutColumns });
   }
 
   /** Adds to the number of rows that the service reports. */
   expectRows(rows: number): void {
-    this.#update({ expectedRows: (this.#state.expectedRows ?? 0) + rows });
+    this.#expectedRows = (this.#expectedRows ?? 0) + rows;
     this.#options.onExpectedRows?.(rows);
   }
 
   /** Adds a sentence to the note of the pull: something a reader of the rows should know. */
   addNote(text: string): void {
-    this.#update({ notes: [...this.#state.notes, this.#options.redactor.text(text)] });
+    this.#notes.push(this.#options.redactor.text(text));
   }
 
   /** Records that a part of the rows could not be listed: the pull is then partial. Its values are masked as they are in its rows. */
@@ -134,29 +126,29 @@ export class LandingWriter {
     this.#unknownParts.push({ ...part, value: value && this.mask(value), ...known, reason });
   }
 
-  #update(change: Partial<State>): void {
-    this.#state = { ...this.#state, ...change };
-  }
-
   async checkpoint() {
-    const [json, csv] = [await this.#json.checkpoint(), await this.#csv.checkpoint()];
-    return { json, csv, state: this.#state, unknown: this.#unknownParts.length };
+    const lists = [this.#notes, this.#unknownParts, this.#allocated, this.#registered];
+    return {
+      json: await this.#json.checkpoint(),
+      csv: await this.#csv.checkpoint(),
+      expectedRows: this.#expectedRows,
+      lengths: lists.map((list) => ({ list, length: list.length })),
+    };
   }
 
   /** Removes everything written after a checkpoint. */
-  async rollback({ json, csv, state, unknown }: LandingCheckpoint): Promise<void> {
+  async rollback({ json, csv, expectedRows, lengths }: LandingCheckpoint): Promise<void> {
     await this.#json.rollback(json);
     await this.#csv.rollback(csv);
-    const later = this.#state.allocated.slice(state.allocated.length);
-    this.#state = state;
-    this.#unknownParts.length = unknown;
-    for (const file of later) await this.#remove(file);
+    const allocated = [...this.#allocated];
+    this.#expectedRows = expectedRows;
+    for (const { list, length } of lengths) list.length = length;
+    for (const file of allocated.slice(this.#allocated.length)) await this.#remove(file);
   }
 
   /** Closes the files and writes the manifest. @param known what it says of how the rows were read */
   async commit(known: Pick<Manifest, 'reads' | 'installation'> = {}): Promise<Manifest> {
     const { directory, source, target, runId, asOf } = this.#options;
-    const { registered, expectedRows = null, notes } = this.#state;
     const json = await this.#json.commit();
     const csv = await this.#csv.commit();
     const manifest: Manifest = {
@@ -167,12 +159,12 @@ export class LandingWriter {
       run_id: runId,
       as_of: asOf,
       files: [
-        ...registered,
+        ...this.#registered,
         ...(json ? [{ ...json, format: 'ndjson' as const }] : []),
         ...(csv ? [{ ...csv, format: 'csv' as const, columns: this.#csvColumns }] : []),
       ],
-      expected_rows: expectedRows,
-      ...(notes.length > 0 && { notes }),
+      expected_rows: this.#expectedRows,
+      ...(this.#notes.length > 0 && { notes: this.#notes }),
       ...(this.#unknownParts.length > 0 && { unknown_parts: this.#unknownParts }),
       ...known,
     };
@@ -204,7 +196,7 @@ export class LandingWriter {
   #files(): ReadonlySet<string> {
     const { source } = this.#options;
     const written = [`${source}.ndjson.gz`, `${source}.csv.gz`].flatMap((name) => [name, `${name}.part`]);
-    return new Set([...this.#state.allocated, ...written]);
+    return new Set([...this.#allocated, ...written]);
   }
 
   #remove(file: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
@@ -8,14 +9,8 @@ import { firstLine } from '../warehouse/database.ts';
 import { isOutOfMemory } from '../warehouse/storage.ts';
 import { ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import type { Changes, Facts, Landed, Stage } from './stage.ts';
-
-/** The rows of a landing may replace those of the warehouse. */
-export interface Acceptance {
-  readonly delta: Delta;
-  /** For the column `note` of `pulls`. */
-  readonly notes: readonly string[];
-}
+import { describeLoad, type PullResult } from './record-pulls.ts';
+import type { Facts, Landed, Stage } from './stage.ts';
 
 /** Too many rows would be deleted at once: the load is quarantined until a person accepts it. */
 export class RowDropError extends TidemarkError {}
@@ -23,15 +18,7 @@ export class RowDropError extends TidemarkError {}
 /** A table would lose all rows: whether that is believed depends on the other sources of the target. */
 export class EmptiedTableError extends TidemarkError {}
 
-/** What a load changes in the main table of a source. Numbers are of rows. */
-export interface Delta extends Changes {
-  readonly rowsAfter: number;
-}
-
-export interface Limits {
-  readonly shrinkPercent: number;
-  readonly memoryLimit: string;
-}
+export type Limits = Pick<Config, 'shrinkPercent' | 'memoryLimit'>;
 
 /**
  * Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts; that a table is
@@ -43,7 +30,7 @@ export async function judge(
   stages: readonly Stage[],
   limits: Limits,
   findBefore: () => Promise<Manifest | undefined>,
-): Promise<Acceptance | TidemarkError> {
+): Promise<PullResult | TidemarkError> {
   const notes: string[] = [];
   let emptied: EmptiedTableError | undefined;
   for (const { table, facts } of stages) {
@@ -61,8 +48,7 @@ export async function judge(
   const main = stages[0]?.facts.get(landed);
   if (!main) return new TidemarkError('DATA', `no table is filled by the source ${landed.manifest.source}`);
   const { deleted, inserted, changed, held } = main;
-  const delta = { deleted, inserted, changed, rowsAfter: held - deleted + inserted };
-  return { delta, notes };
+  return describeLoad(landed, { deleted, inserted, changed, rowsAfter: held - deleted + inserted }, notes);
 }
 
 async function findObjection(landed: Landed, table: Table, facts: Facts, { shrinkPercent, memoryLimit }: Limits) {

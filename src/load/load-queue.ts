@@ -8,7 +8,6 @@ import { tablesForSource } from '../warehouse/tables.ts';
 import { judge, type Limits, outOfMemory } from './judge.ts';
 import { merge } from './merge.ts';
 import {
-  describeLoad,
   type PullOutcome,
   type PullResult,
   readExtractedAt,
@@ -27,87 +26,82 @@ interface Waiting extends Landed {
   readonly reject: (error: unknown) => void;
 }
 
+export type LoadQueue = ReturnType<typeof createLoadQueue>;
+
 /**
  * The landings of a run that wait to be loaded. Loads happen one after another; what lands during one is loaded by the next, many
  * landings at once (docs/decisions.md#loads).
  */
-export class LoadQueue {
-  readonly #run: RunContext;
-  readonly #waiting: Waiting[] = [];
+export function createLoadQueue(run: RunContext) {
+  const waiting: Waiting[] = [];
+  return {
+    /**
+     * Loads a landing into all tables of its source and records the pull.
+     * @throws TidemarkError why the landing is refused; storage failures; the reason of an abort
+     */
+    add(pull: ActivePull, manifest: Manifest, acceptDrop: boolean, acceptEmpty = false): Promise<PullOutcome> {
+      const directory = landingDirectory(run.config, manifest.run_id, manifest.target);
+      pull.expectedRows = manifest.expected_rows;
+      return new Promise((resolve, reject) => {
+        waiting.push({ pull, manifest, directory, acceptDrop, acceptEmpty, resolve, reject });
+        run.writes(() => loadNext(run, waiting)).catch(reject);
+      });
+    },
+  };
+}
 
-  constructor(run: RunContext) {
-    this.#run = run;
-  }
+/** Loads what waits, up to the bounds of a batch. It is called once for each landing, so that nothing is left. */
+async function loadNext(run: RunContext, waiting: Waiting[]): Promise<void> {
+  const next = takeBatch(waiting);
+  if (next.length === 0) return;
+  const loading = interruptible(run.warehouse.database, run.signal, () => load(run, next));
+  await loading.catch((error: unknown) => {
+    for (const { reject } of next) reject(error);
+  });
+}
 
-  /**
-   * Loads a landing into all tables of its source and records the pull.
-   * @throws TidemarkError why the landing is refused; storage failures; the reason of an abort
-   */
-  add(pull: ActivePull, manifest: Manifest, acceptDrop: boolean, acceptEmpty = false): Promise<PullOutcome> {
-    const directory = landingDirectory(this.#run.config, manifest.run_id, manifest.target);
-    pull.expectedRows = manifest.expected_rows;
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ pull, manifest, directory, acceptDrop, acceptEmpty, resolve, reject });
-      this.#run.writes(() => this.#loadNext()).catch(reject);
-    });
+/**
+ * Loads landings of any targets and sources together. Where a statement about all of them fails, each is loaded alone, so that only the
+ * one that causes it is refused.
+ * @throws storage failures; the reason of the signal. Nothing of the transaction is loaded then.
+ */
+async function load(run: RunContext, landings: readonly Waiting[]): Promise<void> {
+  try {
+    await loadTogether(run, landings);
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (classifyStorageError(error)) throw error;
+    const [first] = landings;
+    if (first && landings.length === 1) first.reject(describeFailure(first, error, run.config));
+    else for (const landed of landings) await load(run, [landed]);
   }
+}
 
-  /** Loads what waits, up to the bounds of a batch. It is called once for each landing, so that nothing is left. */
-  async #loadNext(): Promise<void> {
-    const next = takeBatch(this.#waiting);
-    if (next.length === 0) return;
-    const { warehouse, signal } = this.#run;
-    try {
-      await interruptible(warehouse.database, signal, () => this.#load(next));
-    } catch (error) {
-      for (const { reject } of next) reject(error);
-    }
+/** Loads what is accepted in one transaction, into all tables that it fills. What is refused leaves its tables as they are. */
+async function loadTogether(run: RunContext, landings: readonly Waiting[]): Promise<void> {
+  const { warehouse, config, asOf, signal } = run;
+  const stages = await stageAll(warehouse, landings, signal);
+  const accepted = new Map<Waiting, PullResult>();
+  const refused = new Map<Waiting, TidemarkError>();
+  for (const landed of landings) {
+    const own = stages.filter(({ facts }) => facts.has(landed));
+    const verdict = await judge(landed, own, config, () => findBefore(run, landed));
+    if (verdict instanceof TidemarkError) refused.set(landed, verdict);
+    else accepted.set(landed, verdict);
   }
+  signal.throwIfAborted();
+  const ended = [...accepted].map(([{ pull }, result]) => [pull, result] as const);
+  const record = recordPullsStatement(run, ended);
+  await merge(warehouse, stages, { accepted, asOf: asOf.toISOString(), record });
+  for (const [{ reject }, error] of refused) reject(error);
+  for (const [{ resolve, pull }, result] of accepted) resolve(toPullOutcome(run, pull, result));
+}
 
-  /**
-   * Loads landings of any targets and sources together. Where a statement about all of them fails, each is loaded alone, so that only the
-   * one that causes it is refused.
-   * @throws storage failures; the reason of the signal. Nothing of the transaction is loaded then.
-   */
-  async #load(landings: readonly Waiting[]): Promise<void> {
-    const { config, signal } = this.#run;
-    try {
-      await this.#loadTogether(landings);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (classifyStorageError(error)) throw error;
-      const [first] = landings;
-      if (first && landings.length === 1) first.reject(describeFailure(first, error, config));
-      else for (const landed of landings) await this.#load([landed]);
-    }
-  }
-
-  /** Loads what is accepted in one transaction, into all tables that it fills. What is refused leaves its tables as they are. */
-  async #loadTogether(landings: readonly Waiting[]): Promise<void> {
-    const { warehouse, config, asOf, signal } = this.#run;
-    const stages = await stageAll(warehouse, landings, signal);
-    const accepted = new Map<Waiting, PullResult>();
-    const refused = new Map<Waiting, TidemarkError>();
-    for (const landed of landings) {
-      const own = stages.filter(({ facts }) => facts.has(landed));
-      const verdict = await judge(landed, own, config, () => this.#findBefore(landed));
-      if (verdict instanceof TidemarkError) refused.set(landed, verdict);
-      else accepted.set(landed, describeLoad(landed, verdict));
-    }
-    signal.throwIfAborted();
-    const ended = [...accepted].map(([{ pull }, result]) => [pull, result] as const);
-    const record = recordPullsStatement(this.#run, ended);
-    await merge(warehouse, stages, { accepted, asOf: asOf.toISOString(), record });
-    for (const [{ reject }, error] of refused) reject(error);
-    for (const [{ resolve, pull }, result] of accepted) resolve(toPullOutcome(pull, result));
-  }
-
-  /** The landing that the current rows of a source of a target come from, while it is there. */
-  async #findBefore({ manifest: { target, source } }: Landed): Promise<Manifest | undefined> {
-    const { config, warehouse } = this.#run;
-    const extractedAt = await readExtractedAt(warehouse, { target, source });
-    return extractedAt === undefined ? undefined : findManifest(config, { target, source }, new Date(extractedAt));
-  }
+/** The landing that the current rows of a source of a target come from, while it is there. */
+async function findBefore({ config, warehouse }: RunContext, { manifest }: Landed): Promise<Manifest | undefined> {
+  const { target, source } = manifest;
+  const extractedAt = await readExtractedAt(warehouse, { target, source });
+  return extractedAt === undefined ? undefined : findManifest(config, { target, source }, new Date(extractedAt));
 }
 
 /** Takes the first landings, and at least one of them if there is any. */

@@ -62,14 +62,12 @@ async function listStatements({ database }: Destination, table: Table, render: R
     heldKey: sameKey(table, 'held', 'lists'),
   };
   const rows = await database.script(render('list_parts', { bytes: String(bytes) }));
-  const statements: string[] = [];
-  for (const { first, last, has_new, has_known } of rows) {
+  return rows.flatMap(({ first, last, has_new, has_known }) => {
     const part = { ...keys, first: String(first), last: String(last) };
     const names = [
       ...(has_new ? ['list_fill'] : []),
       ...(has_known ? ['list_changes', 'list_close', 'list_append'] : []),
     ];
-    statements.push(...names.map((name) => render(name, part)));
-  }
-  return statements;
+    return names.map((name) => render(name, part));
+  });
 }

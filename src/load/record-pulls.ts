@@ -4,8 +4,7 @@ import type { FailureParts } from '../http/errors.ts';
 import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
-import type { Acceptance, Delta } from './judge.ts';
-import type { Landed } from './stage.ts';
+import type { Changes, Landed } from './stage.ts';
 
 /** The result of a pull, as in the JSON output. */
 export interface PullOutcome {
@@ -30,6 +29,11 @@ export interface PullOutcome {
   readonly note: string | null;
 }
 
+/** What a load changes in the main table of a source. Numbers are of rows. */
+interface Delta extends Changes {
+  readonly rowsAfter: number;
+}
+
 export interface PullResult {
   readonly status: PullStatus;
   readonly delta?: Delta;
@@ -41,9 +45,16 @@ export interface PullResult {
   readonly unknownParts?: readonly UnknownPart[] | undefined;
 }
 
-export function toPullOutcome(pull: ActivePull, { status, delta, error, failure, note }: PullResult): PullOutcome {
+/** Of a text, which may repeat a name: a service says how long that is. */
+const MAX_TEXT_LENGTH = 2000;
+
+export function toPullOutcome({ redactor }: RunContext, pull: ActivePull, result: PullResult): PullOutcome {
+  const { status, delta, error, failure, note } = result;
   const { target, source, metrics, expectedRows } = pull;
   const { requests, retries, bytes, reused } = metrics;
+  // Of a secret that is cut, the rest would not be found.
+  const clean = (text: string) => shortenText(redactor.text(text), MAX_TEXT_LENGTH);
+  const cleanIfAny = (text: string | null = null) => (text === null ? null : clean(text));
   return {
     target: target.name,
     source: source.name,
@@ -58,31 +69,23 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error, failure,
     inserted: delta?.inserted ?? 0,
     changed: delta?.changed ?? 0,
     deleted: delta?.deleted ?? 0,
-    error: bound(error),
-    failure: failure ? { ...failure, reason: bound(failure.reason) ?? '', path: bound(failure.path) } : null,
-    note: bound(note),
+    error: cleanIfAny(error),
+    failure: failure
+      ? { reason: clean(failure.reason), permission: cleanIfAny(failure.permission), path: cleanIfAny(failure.path) }
+      : null,
+    note: cleanIfAny(note),
   };
-}
-
-/** Of a text, which may repeat a name: a service says how long that is. */
-const MAX_TEXT_LENGTH = 2000;
-
-/** @param text in which secrets are masked: of one that is cut, the rest would not be found */
-function bound(text: string | null = null): string | null {
-  return text === null ? null : shortenText(text, MAX_TEXT_LENGTH);
 }
 
 export async function recordPull(run: RunContext, pull: ActivePull, result: PullResult): Promise<PullOutcome> {
   await run.warehouse.database.script(recordPullsStatement(run, [[pull, result]]));
-  return toPullOutcome(pull, result);
+  return toPullOutcome(run, pull, result);
 }
 
-export function recordPullsStatement(
-  { runId, asOf, clock, warehouse }: RunContext,
-  ended: readonly (readonly [ActivePull, PullResult])[],
-): string {
+export function recordPullsStatement(run: RunContext, ended: readonly (readonly [ActivePull, PullResult])[]): string {
+  const { runId, asOf, clock, warehouse } = run;
   const rows = ended.map(([pull, result]) => ({
-    ...toPullOutcome(pull, result),
+    ...toPullOutcome(run, pull, result),
     inserted: result.delta?.inserted ?? null,
     changed: result.delta?.changed ?? null,
     deleted: result.delta?.deleted ?? null,
@@ -104,7 +107,7 @@ export async function readExtractedAt({ database, files }: OpenWarehouse, of: Pi
 }
 
 /** The result of a landing that is loaded. @param notes of the load */
-export function describeLoad({ manifest, acceptDrop }: Landed, { delta, notes }: Acceptance): PullResult {
+export function describeLoad({ manifest, acceptDrop }: Landed, delta: Delta, notes: readonly string[]): PullResult {
   const lacking = listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
   const missing = joinNotes(lacking.map(describePart));
   return {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { groupBy } from '../core/group-by.ts';
 import { listUnknown, type Manifest } from '../landing/store.ts';
-import type { OpenWarehouse } from '../warehouse/session.ts';
+import type { Warehouse } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 import {
@@ -19,9 +19,7 @@ import type { Row } from '../warehouse/values.ts';
 import { renderRowQueries } from './landed-rows.ts';
 
 /** Where rows are loaded. */
-export interface Destination extends OpenWarehouse {
-  readonly tables: ReadonlyMap<string, Table>;
-}
+export type Destination = Omit<Warehouse, 'assertHeld'>;
 
 /** A landing to load: the rows of one source of one target. */
 export interface Landed {
@@ -70,7 +68,7 @@ export interface Facts extends Changes {
 
 /** Reads the rows of a table that landings have, and compares them with the current ones. @param landings of different targets */
 export async function stage(to: Destination, table: Table, landings: readonly Landed[]): Promise<Stage> {
-  await createStage(to, table);
+  await to.database.write(to.files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
   const read = new Map<Landed, Reading>();
   for (const landed of landings) read.set(landed, await readLanding(to, table, landed));
   return compareStage(to, table, read);
@@ -96,10 +94,6 @@ export async function compareStage({ database, files }: Destination, table: Tabl
 }
 
 const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed: 0 };
-
-async function createStage({ database, files }: Destination, table: Table): Promise<void> {
-  await database.write(files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
-}
 
 /** Adds the rows of a landing to the stage. @throws storage failures */
 async function readLanding(to: Destination, table: Table, { manifest, directory }: Landed): Promise<Reading> {

@@ -6,18 +6,9 @@ import { queryFile, type ReportData, type ReportState } from '../tell/reports/da
 import { loadFleetReport } from '../tell/reports/definitions.ts';
 import { formatNumber } from '../tell/reports/format.ts';
 import { createRenderer, renderReport } from '../tell/reports/renderer.ts';
-import type { Database } from '../warehouse/database.ts';
+import type { OpenWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
-
-interface FleetReportOptions {
-  /** It has the views that the queries name. */
-  readonly database: Pick<Database, 'rows'>;
-  readonly files: SqlFiles;
-  /** Folder for the files. */
-  readonly out: string;
-  readonly generatedAt: Date;
-}
 
 export function listFleetQueries(files: SqlFiles): readonly string[] {
   const { summary, datasets } = loadFleetReport(files);
@@ -26,10 +17,11 @@ export function listFleetQueries(files: SqlFiles): readonly string[] {
 
 /**
  * Writes `fleet.html`, `fleet.txt`, `fleet.json` and CSV files of long tables: the report of all organizations in a lake.
+ * @param lake its database has the views that the queries name
  * @returns its data, and the names of the files below `out`
  * @throws TidemarkError DATA if a query fails, or the lake has no published night
  */
-export async function renderFleetReport({ database, files, out, generatedAt }: FleetReportOptions) {
+export async function renderFleetReport({ database, files }: OpenWarehouse, out: string, generatedAt: Date) {
   const report = loadFleetReport(files);
   const [summary] = await queryFile(database, report.summary.file, report.summary.sql);
   if (typeof summary?.night !== 'string') {

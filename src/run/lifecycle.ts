@@ -34,15 +34,10 @@ export async function refreshLifecycle(run: RunContext, isOffline = false): Prom
 }
 
 /** @returns how many facts are new */
-export async function recordFacts(
-  { database, files }: OpenWarehouse,
-  facts: readonly Fact[],
-  origin: string,
-  knownAt: Date,
-): Promise<number> {
+export async function recordFacts(to: OpenWarehouse, facts: readonly Fact[], origin: string, knownAt: Date) {
   if (facts.length === 0) return 0;
   const params = { facts: toJsonParam(facts), origin, known_at: knownAt.toISOString() };
-  return database.write(files.read('warehouse/record_lifecycle'), params);
+  return to.database.write(to.files.read('warehouse/record_lifecycle'), params);
 }
 
 async function readPackaged({ files }: OpenWarehouse): Promise<readonly Fact[]> {

@@ -1,10 +1,10 @@
 import { sep } from 'node:path';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { type Connection, createOnce, extract, openLanding } from '../extract/extract.ts';
-import type { ActivePull, RunContext } from '../extract/run-context.ts';
+import { createOnce, extract, openLanding } from '../extract/extract.ts';
+import type { ActivePull, Extraction, RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
 import type { SourceDefinition } from '../extract/sources/source.ts';
-import { type FailureKind, type FailureParts, ServiceError } from '../http/errors.ts';
+import { type FailureKind, ServiceError } from '../http/errors.ts';
 import { landingDirectory, type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
@@ -12,9 +12,7 @@ import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '..
 import { classifyStorageError } from '../warehouse/storage.ts';
 
 /** One pull of a run. */
-export interface PullTask extends Connection {
-  readonly run: RunContext;
-  readonly pull: ActivePull;
+export interface PullTask extends Extraction {
   readonly loads: LoadQueue;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
@@ -44,13 +42,8 @@ function recordFailure({ run, pull }: PullTask, error: unknown): Promise<PullOut
   if (classifyStorageError(error)) throw error;
   const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
   const status = isQuarantined ? 'quarantined' : 'failed';
-  const failure = error instanceof ServiceError ? redactParts(run, error) : undefined;
-  return run.writes(() => recordPull(run, pull, { status, error: run.redactor.text(formatError(error)), failure }));
-}
-
-function redactParts({ redactor }: RunContext, { parts }: ServiceError): FailureParts {
-  const redact = (text: string | null) => (text === null ? null : redactor.text(text));
-  return { reason: redactor.text(parts.reason), permission: redact(parts.permission), path: redact(parts.path) };
+  const failure = error instanceof ServiceError ? error.parts : undefined;
+  return run.writes(() => recordPull(run, pull, { status, error: formatError(error), failure }));
 }
 
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
@@ -62,10 +55,10 @@ async function extractWithRetry(task: PullTask): Promise<PullOutcome> {
   let missing: MissingColumnError | undefined;
   for (;;) {
     const [strategy, ...rest] = strategies as [Strategy, ...Strategy[]];
-    const landing = openLanding(run, pull);
+    const landing = openLanding(task);
     let manifest: Manifest | undefined;
     try {
-      manifest = await extract(run, pull, { ...task, once, canReuse }, strategy, landing);
+      manifest = await extract({ ...task, once, canReuse }, strategy, landing);
       return await load(task, manifest);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;
@@ -136,8 +129,7 @@ async function load(task: PullTask, manifest: Manifest): Promise<PullOutcome> {
  */
 async function replayLanding(task: PullTask, replay: Manifest | TidemarkError): Promise<PullOutcome> {
   const { run, pull } = task;
-  const refuse = (error: TidemarkError) =>
-    toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
+  const refuse = (error: TidemarkError) => toPullOutcome(run, pull, { status: 'failed', error: formatError(error) });
   if (replay instanceof TidemarkError) return refuse(replay);
   const newer = await findNewer(task, replay);
   if (newer === undefined) return loadLanding(task, replay);

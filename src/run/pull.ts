@@ -11,7 +11,7 @@ import { findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, isWanted, type SourceDefinition } from '../extract/sources/source.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
-import { LoadQueue } from '../load/load-queue.ts';
+import { createLoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/client.ts';
 import { identifyService } from '../services/describe-server.ts';
@@ -20,7 +20,7 @@ import { loadTables } from '../warehouse/tables.ts';
 import { refreshLifecycle } from './lifecycle.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { type PullTask, pullSource } from './pull-source.ts';
-import { executeRun, pullKey, type RunResult } from './run.ts';
+import { executeRun, pullKey } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
 export function selectPulls(
@@ -52,12 +52,8 @@ export interface PullOptions {
   readonly fresh?: boolean;
 }
 
-/** Runs `tidemark pull`. `from` names a run whose landing is loaded again, without the network. */
-export async function runPulls(
-  config: Config,
-  context: JobContext,
-  { from, ...options }: PullOptions & { readonly from?: string },
-): Promise<RunResult> {
+/** Runs `tidemark pull`. @param from a run whose landing is loaded again, without the network */
+export async function runPulls(config: Config, context: JobContext, options: PullOptions, from?: string) {
   const replay = from === undefined ? undefined : await readLanding(config, from);
   const { pulls } = options;
   const fill = async (run: RunContext) => {
@@ -76,23 +72,19 @@ const TARGETS_AT_ONCE = 24;
  * Extracts the sources of many targets concurrently, each within its target's rate limit, and loads what has landed meanwhile. A failed
  * source is recorded and does not stop the others; a storage failure stops all of them.
  */
-export async function pullSources(
-  run: RunContext,
-  { pulls, sources, acceptShrink = [], fresh = false }: PullOptions,
-  replay?: Landing,
-): Promise<readonly PullOutcome[]> {
+export async function pullSources(run: RunContext, options: PullOptions, replay?: Landing) {
   const { config } = run;
+  const { pulls, sources, acceptShrink = [], fresh = false } = options;
   const keys = new Set(fresh || replay ? [] : pulls.map(pullKey));
   const resumable = await findResumable(run, keys);
   const progress = await createProgress(run);
   const halt = new AbortController();
-  const late = new AbortController();
-  const { signal, release } = linkSignals(run.signal, halt.signal, late.signal);
-  const timer = startTimeBound('the run', config.maxRunTime, 'maxRunTime', late);
+  const { signal, abort, release } = linkSignals(run.signal, halt.signal);
+  const timer = startTimeBound('the run', config.maxRunTime, 'maxRunTime', abort);
   const running: RunContext = { ...run, log: progress.log, signal };
   const canReuse = !fresh && !replay && config.fullReadDays > 0;
-  const clients = new ServiceClients(config, run, running.signal);
-  const tools = { loads: new LoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
+  const clients = new ServiceClients(config, run, signal);
+  const tools = { loads: createLoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
   const targets = pLimit(TARGETS_AT_ONCE);
   try {
     const outcomes: PullOutcome[] = [];
@@ -213,10 +205,8 @@ function listOthers(files: SqlFiles, sources: readonly SourceDefinition[]): read
  * A source or target that the configuration leaves out, or that neither a plugin nor a table has any more, has no state, so that nothing reports it as failed or stale.
  * A target that another shard has is not left out. What the service of a target cannot answer is recorded as such.
  */
-async function recordLeftOut(
-  { config, runId, asOf, warehouse, writes }: RunContext,
-  sources: readonly SourceDefinition[],
-): Promise<void> {
+async function recordLeftOut(run: RunContext, sources: readonly SourceDefinition[]): Promise<void> {
+  const { config, runId, asOf, warehouse, writes } = run;
   const { database, files } = warehouse;
   const others = listOthers(files, sources);
   const selections = config.targets.map((target) => {
@@ -225,10 +215,10 @@ async function recordLeftOut(
   });
   const unanswered = JSON.stringify(findUnanswered(config.targets));
   const targets = [...config.targets.map(({ name }) => name), ...(config.elsewhere ?? [])];
-  const run = { run_id: runId, as_of: asOf.toISOString() };
-  const leftOut = { ...run, selections: JSON.stringify(selections), targets };
+  const at = { run_id: runId, as_of: asOf.toISOString() };
+  const leftOut = { ...at, selections: JSON.stringify(selections), targets };
   await writes(async () => {
     await database.run(files.read('warehouse/record_left_out'), leftOut);
-    await database.run(files.read('warehouse/record_unanswered'), { ...run, unanswered });
+    await database.run(files.read('warehouse/record_unanswered'), { ...at, unanswered });
   });
 }

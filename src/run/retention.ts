@@ -15,6 +15,7 @@ import { loadSubjectKinds, type SubjectKind } from '../tell/reports/subjects.ts'
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { type OpenWarehouse, type WarehouseWriter, withPublished, withWarehouseLock } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { fillParams } from '../warehouse/sql-params.ts';
 import { historyTable, loadTables, sameKey, type Table } from '../warehouse/tables.ts';
 
 /** What goes of a table or of a folder. */
@@ -37,11 +38,10 @@ export async function findHorizon(config: Config, context: StoreContext & Pick<C
   if (historyDays === undefined || !isPresent(warehouseFiles(data).published)) return undefined;
   const reach = Object.entries(thresholds).map(([name, value]) => (name.endsWith('Days') ? value : 0));
   const days = Math.max(historyDays, (thresholds.deadAgentHours * HOUR_MS) / DAY_MS, ...reach);
-  const horizon = new Date(context.clock.now().getTime() - days * DAY_MS);
+  const now = context.clock.now();
+  const horizon = new Date(now.getTime() - days * DAY_MS);
   if (lake === undefined) return horizon;
-  const until = await withLakeStore(context, config, (store) =>
-    readPublishedUntil({ config, store, now: context.clock.now() }),
-  );
+  const until = await withLakeStore(context, config, (store) => readPublishedUntil({ config, store, now }));
   return until !== undefined && until > horizon ? horizon : until;
 }
 
@@ -50,9 +50,7 @@ export async function listPrunable(config: Config, context: JobContext): Promise
   const { removals: files } = await listOldFiles(config, context);
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return files;
-  const { start, removals } = await withPublished(config, async (published) =>
-    listOldHistory({ ...published, horizon }),
-  );
+  const { start, removals } = await withPublished(config, (published) => listOldHistory({ ...published, horizon }));
   const now = context.clock.now();
   const actions = start === null ? undefined : await listOldActions(config, new Date(start), now);
   return [...files, ...removals, ...toLedgerRemoval(actions)];
@@ -123,13 +121,12 @@ interface HistoryPrune extends OpenWarehouse {
  * What goes from the history. It only reads, and leaves the rows in temporary tables. `start`: the time from which on the history stays
  * whole; null where nothing goes.
  */
-export async function listOldHistory(prune: HistoryPrune) {
-  const { database, files, horizon } = prune;
+export async function listOldHistory({ database, files, horizon }: HistoryPrune) {
   const [row] = await database.rows(files.read('retention/start'), { horizon: horizon.toISOString() });
-  const removals: Removal[] = [];
   const start = typeof row?.start === 'string' ? row.start : null;
-  if (start === null) return { start, removals };
-  for (const what of await findOldRows(prune, start)) {
+  const removals: Removal[] = [];
+  for (const { what, sql } of start === null ? [] : renderOld(files)) {
+    await database.run(sql, { start });
     const [counted] = await database.rows(files.render('retention/count', toParts(what)));
     removals.push({ what, count: Number(counted?.count), bytes: Number(counted?.bytes) });
   }
@@ -141,10 +138,8 @@ export async function removeOldHistory(prune: HistoryPrune, now: Date): ReturnTy
   const { database, files } = prune;
   const { start, removals } = await listOldHistory(prune);
   if (removals.length === 0) return { start, removals };
-  await database.transaction(async () => {
-    for (const { what } of removals) await database.run(files.render('retention/remove', toParts(what)));
-    await database.run(files.read('retention/set_start'), { start, now: now.toISOString() });
-  });
+  const setStart = fillParams(files.read('retention/set_start'), { start, now: now.toISOString() });
+  await database.transact([...removals.map(({ what }) => files.render('retention/remove', toParts(what))), setStart]);
   return { start, removals };
 }
 
@@ -153,43 +148,31 @@ const toParts = (stored: string) => ({ stored: quoteIdent(stored), old: quoteIde
 
 const LOGS = { pulls: 'old_pulls', finding_events: 'old_events' } as const;
 
-/** @returns the stored tables of which rows may go */
-async function findOldRows(prune: HistoryPrune, start: string): Promise<readonly string[]> {
-  const { database, files } = prune;
+/** For each stored table, the statement that finds the rows which go. */
+function renderOld(files: SqlFiles) {
   const kinds = loadSubjectKinds(files);
-  const found: string[] = [];
-  for (const table of loadTables(files).values()) {
-    if (table.source) found.push(...(await findOldVersions(prune, table, kinds, start)));
-  }
-  for (const [stored, query] of Object.entries(LOGS)) {
-    await database.run(files.render(`retention/${query}`, toParts(stored)), { start });
-    found.push(stored);
-  }
-  return found;
+  const tables = [...loadTables(files).values()].filter(({ source }) => source !== undefined);
+  return [
+    ...tables.flatMap((table) => renderOldVersions(files, table, kinds)),
+    ...Object.entries(LOGS).map(([what, query]) => ({ what, sql: files.render(`retention/${query}`, toParts(what)) })),
+  ];
 }
 
-async function findOldVersions(
-  { database, files }: HistoryPrune,
-  table: Table,
-  kinds: readonly SubjectKind[],
-  start: string,
-): Promise<readonly string[]> {
-  const stored = historyTable(table);
-  const versions = toParts(stored);
+function renderOldVersions(files: SqlFiles, table: Table, kinds: readonly SubjectKind[]) {
+  const what = historyTable(table);
+  const { stored, old } = toParts(what);
   const key = ['target', ...table.key].map(quoteIdent).join(', ');
   const opened = kinds.map((kind) => renderOpened(files, table, kind)).join('\n');
-  await database.run(files.render('retention/old_versions', { ...versions, key, opened }), { start });
-  if (!table.members) return [stored];
-  const members = toParts(`${table.name}_members`);
-  const parts = {
-    stored: versions.stored,
-    oldVersions: versions.old,
-    members: members.stored,
-    old: members.old,
+  const versions = { what, sql: files.render('retention/old_versions', { stored, old, key, opened }) };
+  if (!table.members) return [versions];
+  const listed = `${table.name}_members`;
+  const members = {
+    old: toParts(listed).old,
+    members: quoteIdent(listed),
     sameKey: sameKey(table, 'member', 'version'),
   };
-  await database.run(files.render('retention/old_members', parts), { start });
-  return [stored, `${table.name}_members`];
+  const parts = { stored, oldVersions: old, ...members };
+  return [versions, { what: listed, sql: files.render('retention/old_members', parts) }];
 }
 
 /** A kind whose subjects are rows of the table; a project is a group of them. */

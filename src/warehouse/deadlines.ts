@@ -9,6 +9,9 @@ export const DEFAULT_THRESHOLDS: Thresholds = thresholds.parse({});
 /** Where definitions are made: in the warehouse, or for one connection to a warehouse that an earlier version wrote. */
 export type Scope = '' | 'temp ';
 
+/** A connection to a warehouse. */
+export type Connection = Pick<Statements, 'script'>;
+
 /** A query of `queries/deadlines/` as a macro. */
 type Kind = Readonly<ReturnType<typeof renderDeadlines>[number]>;
 
@@ -32,11 +35,11 @@ export function renderDeadlines(files: SqlFiles, values: Thresholds, scope: Scop
 
 /** Makes `deadlines_at` of them. */
 export async function defineDeadlines(
-  database: Pick<Statements, 'script'>,
+  database: Connection,
   files: SqlFiles,
   kinds: readonly Kind[],
   scope: Scope = '',
-): Promise<void> {
+) {
   for (const { sql, renderUnknown } of kinds) {
     await database.script(sql).catch((error: unknown) => database.script(renderUnknown(error)));
   }

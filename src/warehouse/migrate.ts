@@ -2,8 +2,8 @@ import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
 import { sha256 } from '../core/sha256.ts';
 import { renderChangesViews } from './changes.ts';
-import { blameOwn, type Database, isQueryError, type Statements } from './database.ts';
-import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
+import { blameOwn, type Database, isQueryError } from './database.ts';
+import { type Connection, DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
 import {
@@ -85,19 +85,12 @@ const DEFINITIONS = [
   'unlisted_parts',
 ];
 
-/** A connection to a warehouse. */
-type Connection = Pick<Statements, 'script'>;
-
 /**
  * Defines what the published warehouse of an earlier version does not have, for these connections to it: macros, tables and views without
  * rows, because nothing is known, and the calendar. Nothing where the last migration was one of this version, since each is planned as it is
  * defined.
  */
-export async function defineMissing(
-  connections: readonly Connection[],
-  files: SqlFiles,
-  values: Thresholds = DEFAULT_THRESHOLDS,
-): Promise<void> {
+export async function defineMissing(connections: readonly Connection[], files: SqlFiles, values = DEFAULT_THRESHOLDS) {
   const tables = [...loadTables(files).values()];
   const [last] = (await connections[0]?.script(files.read('warehouse/schema_digest')).catch(() => [])) ?? [];
   if (String(last?.digest).endsWith(digestSchema(files, tables))) return;
@@ -165,7 +158,7 @@ export async function migrate(
   const statements = [
     ...all.flatMap((table) => addColumns(files, table, current)),
     ...renderSchema(files, all, policy),
-    ...added.map((addition) => renderAddition(files, addition)),
+    ...added.map((addition) => fillParams(files.read('warehouse/record_addition'), { ...addition })),
     ...all.flatMap((table) => commentStatements(files, table)),
   ];
   await transact(statements).catch(async (error: unknown) => {
@@ -214,14 +207,6 @@ async function findAdditions(database: Database, files: SqlFiles, tables: readon
     if (!current.has(historyTable(table))) return [{ table: table.name, column: null, after }];
     const missing = findMissing(current, historyTable(table), table.columns);
     return missing.map(({ name }) => ({ table: table.name, column: name, after }));
-  });
-}
-
-function renderAddition(files: SqlFiles, { table, column, after }: Addition): string {
-  return files.render('warehouse/record_addition', {
-    table: quoteLiteral(table),
-    column: column === null ? 'null' : quoteLiteral(column),
-    after: quoteLiteral(after),
   });
 }
 

@@ -10,7 +10,6 @@ export function warehouseFiles(data: string) {
   return {
     published: join(data, 'warehouse.duckdb'),
     work: join(data, 'work', 'warehouse.duckdb'),
-    temp: join(data, 'work', 'tmp'),
   };
 }
 
@@ -49,7 +48,7 @@ export async function removeNext(file: string): Promise<void> {
 /** The fingerprint of a file that its last session closed cleanly. */
 const fingerprintPath = (file: string) => join(dirname(file), 'as-left.json');
 
-async function readFingerprint(file: string): Promise<string> {
+export async function readFingerprint(file: string): Promise<string> {
   const { size, mtimeMs, ino } = await stat(file);
   return JSON.stringify({ size, mtimeMs, ino });
 }

@@ -1,3 +1,4 @@
+import { groupBy } from '../core/group-by.ts';
 import { discoverFiles } from '../core/paths.ts';
 import type { Database } from './database.ts';
 import { parseHeader, quoteIdent, quoteLiteral, type SqlFiles, splitList } from './sql-files.ts';
@@ -179,13 +180,9 @@ export async function selectPresent(read: ReadWarehouse, tables: readonly Table[
 export type Columns = ReadonlyMap<string, ReadonlyMap<string, Column>>;
 
 export async function readColumns({ database, files }: ReadWarehouse): Promise<Columns> {
-  const tables = new Map<string, Map<string, Column>>();
-  for (const row of await database.script(files.read('warehouse/columns'))) {
-    const [table, name] = [String(row.table), String(row.name)];
-    const columns = tables.get(table) ?? new Map<string, Column>();
-    tables.set(table, columns.set(name, { name, type: String(row.type), comment: String(row.comment) }));
-  }
-  return tables;
+  const found = await database.script(files.read('warehouse/columns'));
+  const tables = groupBy(found as readonly unknown[] as readonly (Column & { table: string })[], ({ table }) => table);
+  return new Map([...tables].map(([name, columns]) => [name, new Map(columns.map((column) => [column.name, column]))]));
 }
 
 /** @param present columns of the warehouse */

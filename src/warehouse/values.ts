@@ -41,13 +41,10 @@ export type Row = Readonly<Record<string, Value>>;
 
 const MICROS = 1_000_000n;
 
-interface ValueColumn {
-  readonly name: string;
-  readonly type: DuckDBType;
-}
+type ValueColumn = ReturnType<typeof listColumns>[number];
 
 /** The columns of a result: the types of a chunk lack the alias that marks JSON. */
-function listColumns(result: DuckDBResult): readonly ValueColumn[] {
+function listColumns(result: DuckDBResult) {
   return result.deduplicatedColumnNames().map((name, index) => ({ name, type: result.columnType(index) }));
 }
 

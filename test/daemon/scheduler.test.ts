@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TidemarkError } from '../../src/core/errors.ts';
 import type { Log } from '../../src/core/log.ts';
-import { type ScheduledJob, Scheduler, type SchedulerOptions } from '../../src/run/schedule/scheduler.ts';
+import { createScheduler, type ScheduledJob, type SchedulerOptions } from '../../src/run/schedule/scheduler.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -28,7 +28,7 @@ function simulate(
   let active: { until: number; end: () => void } | undefined;
   let maxActive = 0;
   let activeCount = 0;
-  const scheduler = new Scheduler({
+  const scheduler = createScheduler({
     jobs,
     startedAt: now,
     lastStarts: new Map(),
@@ -215,7 +215,7 @@ describe('a run', () => {
   const due = new Date('2026-11-20T02:15:00Z');
   const create = (runJob: SchedulerOptions['runJob'], more: Partial<SchedulerOptions> = {}) => {
     const { log, lines } = createLog();
-    const scheduler = new Scheduler({
+    const scheduler = createScheduler({
       jobs: [NIGHTLY],
       startedAt: new Date('2026-11-20T00:00:00Z'),
       lastStarts: new Map(),

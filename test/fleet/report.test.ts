@@ -45,7 +45,7 @@ describe('the report of a fleet', () => {
   test('counts each measure as of its last complete pull, and calls a target without the newest night stale', async () => {
     const out = await tempFolder();
     const database = await openTables(TABLES);
-    const report = await renderFleetReport({ database, files, out, generatedAt: new Date('2026-11-20T06:00:00Z') });
+    const report = await renderFleetReport({ database, files }, out, new Date('2026-11-20T06:00:00Z'));
     expect(report.files).toEqual(['fleet.html', 'fleet.txt', 'fleet.json']);
     expect(report.data.state).toBe('critical');
     expect(report.data.summary).toMatchObject({
@@ -121,22 +121,23 @@ describe('the report of a fleet', () => {
 
   test('knows no findings where no organization has evaluated any', async () => {
     const database = await openTables(TABLES.replaceAll('findings_', 'unlisted_'));
-    const { data } = await renderFleetReport({ database, files, out: await tempFolder(), generatedAt: new Date() });
+    const { data } = await renderFleetReport({ database, files }, await tempFolder(), new Date());
     expect(data.summary).toMatchObject({ critical: null });
     expect(data.summary.headline).toContain('findings are not known');
   });
 
   test('of a lake without a night is an error', async () => {
     const database = await openTables(TABLES.replaceAll(/insert into rollup_nights[^;]*;/gu, ''));
-    await expect(
-      renderFleetReport({ database, files, out: await tempFolder(), generatedAt: new Date() }),
-    ).rejects.toMatchObject({ code: 'DATA', message: 'the lake has no night' });
+    await expect(renderFleetReport({ database, files }, await tempFolder(), new Date())).rejects.toMatchObject({
+      code: 'DATA',
+      message: 'the lake has no night',
+    });
   });
 
   test('names the query that fails', async () => {
     const database = await openTables(TABLES.replaceAll('value double', 'amount double'));
-    await expect(
-      renderFleetReport({ database, files, out: await tempFolder(), generatedAt: new Date() }),
-    ).rejects.toThrow(/^queries\/fleet\/summary\.sql:10: .*"value"/u);
+    await expect(renderFleetReport({ database, files }, await tempFolder(), new Date())).rejects.toThrow(
+      /^queries\/fleet\/summary\.sql:10: .*"value"/u,
+    );
   });
 });

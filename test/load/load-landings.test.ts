@@ -8,7 +8,7 @@ import type { ActivePull, RunContext } from '../../src/extract/run-context.ts';
 import { sources } from '../../src/extract/sources/index.ts';
 import { createRequestMetrics } from '../../src/http/response-body.ts';
 import { type LandingFile, landingDirectory, type Manifest } from '../../src/landing/store.ts';
-import { LoadQueue } from '../../src/load/load-queue.ts';
+import { createLoadQueue } from '../../src/load/load-queue.ts';
 import type { PullOutcome } from '../../src/load/record-pulls.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -56,7 +56,7 @@ interface Landing {
 
 /** Loads landings together. @returns the outcome of each, or the message of its refusal */
 async function load(landings: readonly Landing[]): Promise<readonly (PullOutcome | string)[]> {
-  const queue = new LoadQueue(run);
+  const queue = createLoadQueue(run);
   const ends = landings.map(({ pull, manifest }) =>
     queue.add(pull, manifest, false).catch((error: Error) => error.message),
   );
@@ -248,7 +248,7 @@ test('an aborted run loads nothing', async () => {
   await begin(halt.signal);
   const loads = [await land('v1', FOUR), await land('v2', FOUR)];
   const reason = new Error('stopped');
-  const queue = new LoadQueue(run);
+  const queue = createLoadQueue(run);
   const loading = Promise.all(loads.map(({ pull, manifest }) => queue.add(pull, manifest, false)));
   halt.abort(reason);
   await expect(loading).rejects.toBe(reason);

@@ -1,10 +1,9 @@
 import { meshMounts } from '../../config/config.ts';
-import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { checkFirst, extractNamed, isPartFailure, readParts } from './shared/list-and-read.ts';
-import type { SourceDefinition } from './source.ts';
+import type { OnUnknown, SourceDefinition } from './source.ts';
 
 const operations = secrets['mesh-roles'];
 
@@ -15,8 +14,8 @@ export const meshRoles: SourceDefinition = {
   operations: [operations.list, operations.read],
   async extract(context) {
     const { client, landing } = context;
-    const onUnknown = (part: UnknownPart) => landing.addUnknown(part);
-    await callMounts(client, onUnknown, async (mount) => {
+    const addUnknown: OnUnknown = (part) => landing.addUnknown(part);
+    await callMounts(client, addUnknown, async (mount) => {
       const start = await landing.checkpoint();
       await extractNamed(context, operations, { mount }).catch(async (error: unknown) => {
         await landing.rollback(start);
@@ -34,11 +33,7 @@ export const meshRoles: SourceDefinition = {
 };
 
 /** A mount whose engine is gone or does not answer is unknown, unless none does. */
-function callMounts(
-  client: ServiceClient,
-  onUnknown: (part: UnknownPart) => void,
-  call: (mount: string) => Promise<void>,
-): Promise<void> {
+function callMounts(client: ServiceClient, onUnknown: OnUnknown, call: (mount: string) => Promise<void>) {
   const parts = { toPart: (value: string) => ({ column: 'mount', value }), isRefusal: isPartFailure };
   return readParts(meshMounts(client.target), parts, onUnknown, call);
 }

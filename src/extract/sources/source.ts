@@ -31,15 +31,14 @@ export interface SourceDefinition {
    * Makes the cheapest calls that need all permissions of the source, for `tidemark doctor`. `onUnknown` is called for a part that
    * would be unknown. @returns the last response, if there is one
    */
-  readonly checkAccess: (
-    client: ServiceClient,
-    onUnknown: (part: UnknownPart) => void,
-  ) => Promise<ServiceResponse | undefined>;
+  readonly checkAccess: (client: ServiceClient, onUnknown: OnUnknown) => Promise<ServiceResponse | undefined>;
   /** What proves that an object is as the last pull read it, so that it is not requested again. @default nothing */
   readonly unchanged?: Unchanged;
   /** Other strategies, used in order when the service fails or the data is invalid. @default `extract` once more */
   readonly fallbacks?: readonly ((context: ExtractContext) => Promise<void>)[];
 }
+
+export type OnUnknown = (part: UnknownPart) => void;
 
 /**
  * The proof that an object of a list is unchanged: its whole list item is as it was, and has these fields. Otherwise only an `ETag` or

@@ -1,6 +1,5 @@
 import { plural } from '../../core/plural.ts';
 import { catchFailure, ServiceError } from '../../http/errors.ts';
-import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
@@ -13,7 +12,7 @@ import {
   type ListedVolume,
   parseListedVolume,
 } from './shared/plugins.ts';
-import { assertSubject, type ExtractContext, type SourceDefinition } from './source.ts';
+import { assertSubject, type ExtractContext, type OnUnknown, type SourceDefinition } from './source.ts';
 
 /** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */
 export const volumes: SourceDefinition = {
@@ -69,7 +68,7 @@ async function findHidden({ client, landing, knownParts }: ExtractContext, volum
 }
 
 /** Lists volumes, then reads the first one of each namespace. */
-async function checkNamespaces(client: ServiceClient, onUnknown: (part: UnknownPart) => void) {
+async function checkNamespaces(client: ServiceClient, onUnknown: OnUnknown) {
   const { response, volumes } = await callVolumes(client);
   const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace, volume]));
   const read = (volume: ListedVolume) => client.call(scheduler.volumes.read, readArgs(volume));

@@ -181,10 +181,8 @@ async function readResponse<T>(response: Response, read: ReadBody<T>, progress: 
   throw new AttemptError({ ...refusal, retryAfterMs: parseRetryAfter(response.headers, Date.now()) });
 }
 
-async function sign(
-  { access, address }: S3Bucket,
-  { method, key, query = {}, headers = {}, text = '', file }: S3Request,
-): Promise<{ readonly url: URL; readonly headers: Headers }> {
+async function sign({ access, address }: S3Bucket, request: S3Request) {
+  const { method, key, query = {}, headers = {}, text = '', file } = request;
   const url = objectUrl(access, address, key);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   const { accessKeyId, secretAccessKey, sessionToken, region } = access;

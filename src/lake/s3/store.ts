@@ -29,16 +29,12 @@ const readCommit = readUpTo(256 * 1024 ** 2);
 /** A page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
 const readPage = readAnswer(8 * 1024 ** 2);
 
-interface S3StoreOptions extends S3Options {
-  /** Local folder for files that DuckDB reads and writes. */
-  readonly folder: string;
-}
-
 /**
  * A lake in a bucket of an object store that speaks S3 and has conditional puts (`If-None-Match: *`). An object is visible when all of
  * it has arrived.
+ * @param folder local, for files that DuckDB reads and writes
  */
-export function createS3Store({ folder, ...options }: S3StoreOptions): LakeStore {
+export function createS3Store({ folder, ...options }: S3Options & { readonly folder: string }): LakeStore {
   const bucket = openBucket(options);
   const { name, address, transport, timeouts } = bucket;
   const toKey = (path: string) => `${address.prefix}${path}`;

@@ -31,16 +31,11 @@ import {
 } from './probe-sources.ts';
 
 /** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
-export async function diagnose(
-  config: Config,
-  context: WorkContext,
-  sources: readonly SourceDefinition[],
-): Promise<readonly Check[]> {
+export async function diagnose(config: Config, context: WorkContext, known: readonly SourceDefinition[]) {
   const clients = createProbeClients(config, context);
   const files = createSqlFiles(overlayRoots(config.directory));
-  const checks = config.targets.map((target) =>
-    checkTarget({ ...context, ...config.thresholds, files }, clients, target, sources),
-  );
+  const shared = { ...context, ...config.thresholds, files, clients, known };
+  const checks = config.targets.map((target) => checkTarget(shared, target));
   const targets = await Promise.all(checks).finally(() => clients.close());
   return [
     ...checkConfiguration(config),
@@ -125,16 +120,15 @@ async function checkMail(config: Config, redactor: Redactor): Promise<readonly C
   return list.checks;
 }
 
-type CheckContext = Pick<WorkContext, 'redactor' | 'clock'> &
-  Pick<Thresholds, 'tokenDays'> & { readonly files: SqlFiles };
+interface CheckContext extends Pick<WorkContext, 'redactor' | 'clock'>, Pick<Thresholds, 'tokenDays'> {
+  readonly files: SqlFiles;
+  readonly clients: ServiceClients;
+  readonly known: readonly SourceDefinition[];
+}
 
 /** Checks one target: reachable, tokens, rate limit, clock, and each source. */
-async function checkTarget(
-  { redactor, clock, files, tokenDays }: CheckContext,
-  clients: ServiceClients,
-  target: Target,
-  known: readonly SourceDefinition[],
-): Promise<readonly Check[]> {
+async function checkTarget(context: CheckContext, target: Target): Promise<readonly Check[]> {
+  const { redactor, clock, files, clients, known, tokenDays } = context;
   const list = createCheckList(target.name, redactor);
   const checkUrl = `${target.name}: check \`url\` in tidemark.yaml`;
   const client = clients.get(target);
@@ -166,12 +160,7 @@ async function checkTarget(
 }
 
 /** Reports the token that applies changes, without using it for anything else. */
-async function checkWriteToken(
-  list: CheckList,
-  clients: ServiceClients,
-  target: Target,
-  ending: Ending,
-): Promise<void> {
+async function checkWriteToken(list: CheckList, clients: ServiceClients, target: Target, ending: Ending) {
   const { writeToken, flavor } = target;
   if (writeToken === undefined || flavor !== 'hashicorp') return;
   const client: ServiceClient = clients.get({ ...target, name: `${target.name} (writeToken)`, token: writeToken });

@@ -1,5 +1,5 @@
 import { type Config, meshMounts, type Target } from '../../config/config.ts';
-import type { ServiceContext, WorkContext } from '../../core/context.ts';
+import type { WorkContext } from '../../core/context.ts';
 import { formatError } from '../../core/errors.ts';
 import { toFields } from '../../core/json-path.ts';
 import { stripControls } from '../../core/log.ts';
@@ -31,28 +31,20 @@ export interface SourceProbe {
 }
 
 /** What the service says about a token, or why it does not. Neither where it cannot be asked: the API documents have no such endpoint. */
-interface TokenAnswer {
-  readonly info?: TokenInfo;
-  readonly error?: ServiceError;
-}
+type TokenAnswer = Awaited<ReturnType<typeof askToken>>;
 
 /** Clients for probes: a person waits for the answers, and a pull has more patience. */
-export function createProbeClients(
-  config: Pick<Config, 'maxWait'>,
-  context: ServiceContext & Pick<WorkContext, 'signal'>,
-): ServiceClients {
+export function createProbeClients(config: Pick<Config, 'maxWait'>, context: Omit<WorkContext, 'clock'>) {
   const log = { ...context.log, info: () => {} };
   const timeouts = { attempts: 2, headersMs: 30_000, ...context.timeouts };
   return new ServiceClients(config, { ...context, log, timeouts }, context.signal);
 }
 
-export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
+export async function askToken(client: ServiceClient) {
   const { flavor, kind } = client.target;
-  if (flavor !== 'hashicorp' || kind === 'autoscaler' || kind === 'registry') return {};
-  return describeToken(client).then(
-    (info) => ({ info }),
-    (error: unknown) => ({ error: catchServiceError(error) }),
-  );
+  const isAsked = flavor === 'hashicorp' && kind !== 'autoscaler' && kind !== 'registry';
+  const answer = isAsked ? await describeToken(client).catch(catchServiceError) : undefined;
+  return answer instanceof ServiceError ? { error: answer } : { info: answer };
 }
 
 /** The answers of a target, and what follows from them. */

@@ -19,79 +19,68 @@ export const ALIVE = { kind: 'alive' } as const;
 const FUNCTION = '\u0000function';
 const RESPONSE = '\u0000response';
 
-/** Each side makes functions known by a number. Function 0 is the first one that each side gives to the other. */
-export class Bridge {
-  readonly #port: MessagePort | Worker;
-  readonly #functions: Remote[] = [];
-  readonly #pending = new Map<number, Pending>();
-  readonly #answers = new Set<Promise<void>>();
-  #calls = 0;
-  #isOpen = true;
-
-  /** @param main what the other side may call first */
-  constructor(port: MessagePort | Worker, main: Remote) {
-    this.#port = port;
-    this.#functions.push(main);
-    port.on('message', (message: Message | typeof ALIVE) => {
-      if (this.#isOpen && message.kind !== 'alive') this.#receive(message);
-    });
-  }
-
-  /** Calls function 0 of the other side. @throws what it throws */
-  main: Remote = (...args) => this.#call(0, args);
-
-  /** Calls that wait fail, those of the other side end, and no more are taken. */
-  async close(error: unknown): Promise<void> {
-    this.#isOpen = false;
-    for (const { reject } of this.#pending.values()) reject(error);
-    this.#pending.clear();
-    await Promise.all(this.#answers);
-  }
-
-  #call(to: number, args: unknown): Promise<unknown> {
-    const id = this.#calls++;
+/**
+ * Each side makes functions known by a number. Function 0 is the first one that each side gives to the other.
+ * @param main what the other side may call first
+ */
+export function createBridge(port: MessagePort | Worker, main: Remote) {
+  const functions: Remote[] = [main];
+  const pending = new Map<number, Pending>();
+  const answers = new Set<Promise<void>>();
+  let calls = 0;
+  let isOpen = true;
+  const send = (message: Message) => port.postMessage(message);
+  const call = (to: number, args: readonly unknown[]): Promise<unknown> => {
+    const id = calls++;
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
-      this.#port.postMessage({ kind: 'call', id, to, args: this.#encode(args) } satisfies Message);
+      pending.set(id, { resolve, reject });
+      send({ kind: 'call', id, to, args: encode(args) });
     });
-  }
-
-  #receive(message: Message): void {
+  };
+  const encode = (value: unknown): unknown => {
+    if (typeof value === 'function') return { [FUNCTION]: functions.push(value as Remote) - 1 };
+    if (isResponse(value)) return { [RESPONSE]: { ...value, headers: [...value.headers], json: undefined } };
+    return mapPlain(value, encode);
+  };
+  const decode = (value: unknown): unknown => {
+    if (isMarked(value, FUNCTION)) return (...args: readonly unknown[]) => call(value[FUNCTION] as number, args);
+    if (isMarked(value, RESPONSE)) return decodeResponse(value[RESPONSE] as WireResponse);
+    return mapPlain(value, decode);
+  };
+  const answer = async (id: number, to: number, args: unknown): Promise<void> => {
+    try {
+      const value = await functions[to]?.(...(decode(args) as readonly unknown[]));
+      send({ kind: 'result', id, value: encode(value) });
+    } catch (error) {
+      send({ kind: 'error', id, error: encodeError(error) });
+    }
+  };
+  const receive = (message: Message): void => {
     if (message.kind === 'call') {
-      const answer = this.#answer(message.id, message.to, message.args);
-      this.#answers.add(answer);
-      void answer.finally(() => this.#answers.delete(answer));
+      const answering = answer(message.id, message.to, message.args);
+      answers.add(answering);
+      void answering.finally(() => answers.delete(answering));
       return;
     }
-    const waiting = this.#pending.get(message.id);
-    this.#pending.delete(message.id);
-    if (message.kind === 'result') waiting?.resolve(this.#decode(message.value));
+    const waiting = pending.get(message.id);
+    pending.delete(message.id);
+    if (message.kind === 'result') waiting?.resolve(decode(message.value));
     else waiting?.reject(decodeError(message.error));
-  }
-
-  async #answer(id: number, to: number, args: unknown): Promise<void> {
-    try {
-      const value = await this.#functions[to]?.(...(this.#decode(args) as readonly unknown[]));
-      this.#port.postMessage({ kind: 'result', id, value: this.#encode(value) } satisfies Message);
-    } catch (error) {
-      this.#port.postMessage({ kind: 'error', id, error: encodeError(error) } satisfies Message);
-    }
-  }
-
-  #encode(value: unknown): unknown {
-    if (typeof value === 'function') return { [FUNCTION]: this.#functions.push(value as Remote) - 1 };
-    if (isResponse(value)) return { [RESPONSE]: { ...value, headers: [...value.headers], json: undefined } };
-    return mapPlain(value, (inner) => this.#encode(inner));
-  }
-
-  #decode(value: unknown): unknown {
-    if (isMarked(value, FUNCTION)) {
-      const to = value[FUNCTION] as number;
-      return (...args: readonly unknown[]) => this.#call(to, args);
-    }
-    if (isMarked(value, RESPONSE)) return decodeResponse(value[RESPONSE] as WireResponse);
-    return mapPlain(value, (inner) => this.#decode(inner));
-  }
+  };
+  port.on('message', (message: Message | typeof ALIVE) => {
+    if (isOpen && message.kind !== 'alive') receive(message);
+  });
+  return {
+    /** Calls function 0 of the other side. @throws what it throws */
+    main: (...args: readonly unknown[]) => call(0, args),
+    /** Calls that wait fail, those of the other side end, and no more are taken. */
+    async close(error: unknown): Promise<void> {
+      isOpen = false;
+      for (const { reject } of pending.values()) reject(error);
+      pending.clear();
+      await Promise.all(answers);
+    },
+  };
 }
 
 type Pending = Readonly<Record<'resolve' | 'reject', (value: unknown) => void>>;

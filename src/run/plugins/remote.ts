@@ -4,21 +4,18 @@ import { z } from 'zod';
 import type { Playbook } from '../../act/define.ts';
 import { formatSeconds } from '../../core/clock.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
-import type { ExtractContext, SourceDefinition } from '../../extract/sources/source.ts';
+import type { ExtractContext, OnUnknown, SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Operation } from '../../services/operation.ts';
-import { Bridge } from './bridge.ts';
+import { createBridge } from './bridge.ts';
 
 /** What a thread knows of a source. Calls of its functions are answered in the thread, as long as it runs. */
 export interface ThreadSource extends Pick<SourceDefinition, 'name' | 'kind' | 'flavor' | 'operations' | 'unchanged'> {
   readonly extract: (context: RemoteContext) => Promise<void>;
   /** Undefined where the source declares none. */
   readonly fallbacks: readonly ThreadSource['extract'][] | undefined;
-  readonly checkAccess: (
-    client: RemoteClient,
-    onUnknown: Parameters<SourceDefinition['checkAccess']>[1],
-  ) => ReturnType<SourceDefinition['checkAccess']>;
+  readonly checkAccess: (client: RemoteClient, onUnknown: OnUnknown) => ReturnType<SourceDefinition['checkAccess']>;
 }
 
 /** A plugin in a thread; undefined stands for what it does not declare. Playbooks are without their functions. */
@@ -62,7 +59,7 @@ export function runPlugin<T>(
       workerData: file,
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
     });
-    const bridge = new Bridge(worker, async () => undefined);
+    const bridge = createBridge(worker, async () => undefined);
     const ended = new Promise<never>((_, reject) => watch(worker, reject, signal, maxSilenceMs));
     const work = async () => task((await bridge.main()) as ThreadPlugin);
     try {

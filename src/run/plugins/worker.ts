@@ -8,7 +8,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Operation } from '../../services/operation.ts';
 import type { ResponsePage } from '../../services/response.ts';
-import { ALIVE, Bridge, isPlain, mapPlain } from './bridge.ts';
+import { ALIVE, createBridge, isPlain, mapPlain } from './bridge.ts';
 import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './remote.ts';
 
 /**
@@ -19,7 +19,7 @@ import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './
 const ALIVE_MS = 1_000;
 // What a plugin prints is not the result of the command.
 if (parentPort) process.stdout.write = process.stderr.write.bind(process.stderr);
-if (parentPort) new Bridge(parentPort, async () => describe((await load(String(workerData))).default));
+if (parentPort) createBridge(parentPort, async () => describe((await load(String(workerData))).default));
 
 async function load(file: string): Promise<{ readonly default?: unknown }> {
   try {

@@ -15,49 +15,34 @@ const MAX_CACHED_DAYS = 4;
  * A daily time runs once on both changes: a skipped time runs where it would have been (02:30 at 03:30), a repeated time runs the
  * first time only. A schedule of every hour follows elapsed hours instead: it skips none and repeats none.
  */
-export class CronSchedule {
-  readonly #wall: WallClock;
-  readonly #hours: readonly number[];
-  readonly #minutes: readonly number[];
-  readonly #isDueOn: (day: number) => boolean;
-  readonly #cache = new Map<number, readonly number[]>();
-
-  constructor(expression: string, timeZone: string) {
-    const { hour, minute } = parse(expression);
-    this.#wall = new WallClock(timeZone);
-    this.#hours = hour;
-    this.#minutes = minute;
-    this.#isDueOn = createDayTest(expression);
-  }
-
+export function createCronSchedule(expression: string, timeZone: string) {
+  const { hour: hours, minute: minutes } = parse(expression);
+  const wall = new WallClock(timeZone);
+  const isDueOn = createDayTest(expression);
+  const cache = new Map<number, readonly number[]>();
+  const computeInstants = (day: number): readonly number[] => {
+    const times = hours.flatMap((hour) => minutes.map((minute) => day + hour * HOUR_MS + minute * MINUTE_MS));
+    return times.flatMap((time) => wall.toInstants(time).slice(0, hours.length === 24 ? undefined : 1));
+  };
+  /** The due times of one day, in no order; one appears twice where two wall times are the same instant. */
+  const instantsOn = (day: number): readonly number[] => {
+    const instants = cache.get(day) ?? (isDueOn(day) ? computeInstants(day) : []);
+    if (cache.size >= MAX_CACHED_DAYS) cache.clear();
+    cache.set(day, instants);
+    return instants;
+  };
   /** The first due time later than this one; undefined where there is none within eight years. */
-  nextAfter(instant: Date): Date | undefined {
+  return (instant: Date): Date | undefined => {
     const after = instant.getTime();
-    const today = Math.floor(this.#wall.toWall(after) / DAY_MS) * DAY_MS;
+    const today = Math.floor(wall.toWall(after) / DAY_MS) * DAY_MS;
     // A skipped time may move past midnight: the day before still counts, and the day after a match may hold an earlier one.
     for (let day = today - DAY_MS; day < today + MAX_DAYS * DAY_MS; day += DAY_MS) {
-      if (!this.#instantsOn(day).some((due) => due > after)) continue;
-      const candidates = [...this.#instantsOn(day), ...this.#instantsOn(day + DAY_MS)];
+      if (!instantsOn(day).some((due) => due > after)) continue;
+      const candidates = [...instantsOn(day), ...instantsOn(day + DAY_MS)];
       return new Date(Math.min(...candidates.filter((due) => due > after)));
     }
     return undefined;
-  }
-
-  /** The due times of one day, in no order; one appears twice where two wall times are the same instant. */
-  #instantsOn(day: number): readonly number[] {
-    const instants = this.#cache.get(day) ?? (this.#isDueOn(day) ? this.#computeInstants(day) : []);
-    if (this.#cache.size >= MAX_CACHED_DAYS) this.#cache.clear();
-    this.#cache.set(day, instants);
-    return instants;
-  }
-
-  #computeInstants(day: number): readonly number[] {
-    const isHourly = this.#hours.length === 24;
-    const wallTimes = this.#hours.flatMap((hour) =>
-      this.#minutes.map((minute) => day + hour * HOUR_MS + minute * MINUTE_MS),
-    );
-    return wallTimes.flatMap((time) => this.#wall.toInstants(time).slice(0, isHourly ? undefined : 1));
-  }
+  };
 }
 
 /** Whether day of month, month and day of week all match a day, given as its midnight in wall time. */
@@ -75,7 +60,7 @@ export type NextRun = Readonly<ReturnType<typeof listNextRuns>[number]>;
 export function nextRuns(jobs: readonly Pick<Job, 'name' | 'schedule' | 'timezone'>[], now: Date): readonly NextRun[] {
   const entries = jobs.map((job) => {
     const { schedule, timezone } = job;
-    return { job, next: schedule === undefined ? undefined : new CronSchedule(schedule, timezone).nextAfter(now) };
+    return { job, next: schedule === undefined ? undefined : createCronSchedule(schedule, timezone)(now) };
   });
   return listNextRuns(entries);
 }

@@ -11,7 +11,7 @@ import { isPresent } from '../../core/paths.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { createWarehouseMetrics, schedulerMetrics, toPrometheusText } from './metrics.ts';
-import { Scheduler, type SchedulerOptions } from './scheduler.ts';
+import { createScheduler, type Scheduler, type SchedulerOptions } from './scheduler.ts';
 
 export interface DaemonOptions extends Pick<SchedulerOptions, 'jobs' | 'runJob'> {
   readonly config: Config;
@@ -33,7 +33,7 @@ const LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsChec
 export async function runDaemon(options: DaemonOptions): Promise<void> {
   const { config, context, jobs, runJob, tickMs = TICK_MS } = options;
   const { clock, log, signal } = context;
-  const scheduler = new Scheduler({
+  const scheduler = createScheduler({
     jobs,
     runJob,
     log,

@@ -1,9 +1,8 @@
-import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../core/log.ts';
 import { discoverFiles, isPresent } from '../../core/paths.ts';
 import { describeQueryError, MAX_QUERY_MS } from '../../warehouse/database.ts';
-import { warehouseFiles } from '../../warehouse/publish.ts';
+import { readFingerprint, warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { parseHeader } from '../../warehouse/sql-files.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -47,8 +46,7 @@ export function createWarehouseMetrics(config: Config, log: Log): () => Promise<
   let metrics: Promise<readonly PrometheusMetric[]> = Promise.resolve([]);
   return async () => {
     if (!isPresent(published)) return [];
-    const { ino, mtimeMs, size } = await stat(published);
-    const current = `${ino} ${mtimeMs} ${size}`;
+    const current = await readFingerprint(published);
     if (version !== current) metrics = readMetrics(config, log);
     version = current;
     metrics.catch(() => {

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { CronSchedule, listNextRuns, type NextRun } from './cron-schedule.ts';
+import { createCronSchedule, listNextRuns, type NextRun } from './cron-schedule.ts';
 
 export type ScheduledJob = Readonly<Record<'name' | 'schedule' | 'timezone', string>>;
 
@@ -31,108 +31,92 @@ const LATE_MS = 150_000;
 /** Earlier starts are not looked at one by one: a clock that is not set yet begins in 1970. */
 const LOOK_BACK_MS = 32 * DAY_MS;
 
+export type Scheduler = Readonly<ReturnType<typeof createScheduler>>;
+
 /**
  * Decides when jobs run. One job runs at a time, since there is one warehouse. A start is skipped if the job still runs or waits,
  * or if it was missed by more than `catchUpHours`. One run catches up any number of missed starts.
  */
-export class Scheduler {
-  readonly #options: SchedulerOptions;
-  readonly #entries: readonly Entry[];
-  readonly #oneAtATime = pLimit(1);
-  #pending: Promise<unknown> = Promise.resolve();
-  #tickedAt = new Date(0);
-
-  constructor(options: SchedulerOptions) {
-    this.#options = options;
-    this.#entries = options.jobs.map((job) => createEntry(job, options));
-  }
-
-  /** Starts the jobs that are due; call it at least once a minute. */
-  tick(now: Date): void {
-    if (now.getTime() < this.#tickedAt.getTime() - LATE_MS) this.#followClock(now);
-    this.#tickedAt = now;
-    for (const entry of this.#entries) {
-      if (!this.#isDue(entry, now)) continue;
-      entry.counts.running = true;
-      this.#pending = Promise.all([this.#pending, this.#oneAtATime(() => this.#runEntry(entry))]);
-    }
-  }
-
-  /** Resolves when no job runs or waits. */
-  async whenIdle(): Promise<void> {
-    await this.#pending;
-  }
-
-  nextRuns(): readonly NextRun[] {
-    return listNextRuns(this.#entries);
-  }
-
-  counts(): readonly Readonly<JobCounts>[] {
-    return this.#entries.map(({ counts }) => counts);
-  }
-
+export function createScheduler(options: SchedulerOptions) {
+  const entries = options.jobs.map((job) => createEntry(job, options));
+  const oneAtATime = pLimit(1);
+  let pending: Promise<unknown> = Promise.resolve();
+  let tickedAt = new Date(0);
   /** The clock was ahead, or is set back: starts that are passed there come again. */
-  #followClock(now: Date): void {
-    this.#options.log.warn(`the clock went back from ${this.#tickedAt.toISOString()} to ${now.toISOString()}`);
-    for (const entry of this.#entries) entry.next = entry.times.nextAfter(now);
-  }
+  const followClock = (now: Date): void => {
+    options.log.warn(`the clock went back from ${tickedAt.toISOString()} to ${now.toISOString()}`);
+    for (const entry of entries) entry.next = entry.nextAfter(now);
+  };
+  return {
+    /** Starts the jobs that are due; call it at least once a minute. */
+    tick(now: Date): void {
+      if (now.getTime() < tickedAt.getTime() - LATE_MS) followClock(now);
+      tickedAt = now;
+      for (const entry of entries.filter((one) => takeDue(one, now, options))) {
+        entry.counts.running = true;
+        pending = Promise.all([pending, oneAtATime(() => runEntry(entry, options))]);
+      }
+    },
+    /** Resolves when no job runs or waits. */
+    whenIdle: async () => void (await pending),
+    nextRuns: (): readonly NextRun[] => listNextRuns(entries),
+    counts: (): readonly Readonly<JobCounts>[] => entries.map(({ counts }) => counts),
+  };
+}
 
-  /** Whether this tick starts the job; advances the entry to its next time. */
-  #isDue(entry: Entry, now: Date): boolean {
-    const { catchUpHours, log, signal } = this.#options;
-    const oldest = new Date(now.getTime() - Math.max(2 * catchUpHours * HOUR_MS, LOOK_BACK_MS));
-    if (entry.next && entry.next < oldest) entry.next = entry.times.nextAfter(oldest);
-    const passed: Date[] = [];
-    while (entry.next && entry.next <= now) {
-      passed.push(entry.next);
-      entry.next = entry.times.nextAfter(entry.next);
-    }
-    const due = passed.at(-1);
-    if (!due || signal.aborted) return false;
-    const lateMs = now.getTime() - due.getTime();
-    if (lateMs > Math.max(LATE_MS, catchUpHours * HOUR_MS)) {
-      return this.#skip(entry, due, 'too late', `missed by more than ${plural(catchUpHours, 'hour')}`);
-    }
-    if (entry.counts.running) return this.#skip(entry, due, 'overlap', 'the previous run has not finished');
-    const missed = passed.length > 1 ? `, one run for ${passed.length} missed starts` : '';
-    if (lateMs > LATE_MS) log.info(`${entry.job.name}: catching up the start at ${due.toISOString()}${missed}`);
-    return true;
+/** Whether this tick starts the job; advances the entry to its next time. */
+function takeDue(entry: Entry, now: Date, { catchUpHours, log, signal }: SchedulerOptions): boolean {
+  const oldest = new Date(now.getTime() - Math.max(2 * catchUpHours * HOUR_MS, LOOK_BACK_MS));
+  if (entry.next && entry.next < oldest) entry.next = entry.nextAfter(oldest);
+  const passed: Date[] = [];
+  while (entry.next && entry.next <= now) {
+    passed.push(entry.next);
+    entry.next = entry.nextAfter(entry.next);
   }
-
-  #skip({ counts }: Entry, due: Date, reason: keyof JobCounts['skipped'], explanation: string): false {
+  const due = passed.at(-1);
+  if (!due || signal.aborted) return false;
+  const { counts } = entry;
+  const skip = (reason: keyof JobCounts['skipped'], explanation: string): false => {
     counts.skipped[reason] += 1;
-    this.#options.log.warn(`${counts.job}: start at ${due.toISOString()} skipped: ${explanation}`);
+    log.warn(`${counts.job}: start at ${due.toISOString()} skipped: ${explanation}`);
     return false;
+  };
+  const lateMs = now.getTime() - due.getTime();
+  if (lateMs > Math.max(LATE_MS, catchUpHours * HOUR_MS)) {
+    return skip('too late', `missed by more than ${plural(catchUpHours, 'hour')}`);
   }
+  if (counts.running) return skip('overlap', 'the previous run has not finished');
+  const missed = passed.length > 1 ? `, one run for ${passed.length} missed starts` : '';
+  if (lateMs > LATE_MS) log.info(`${counts.job}: catching up the start at ${due.toISOString()}${missed}`);
+  return true;
+}
 
-  async #runEntry(entry: Entry): Promise<void> {
-    const { log, runJob, signal } = this.#options;
-    const { counts } = entry;
-    const name = counts.job;
-    try {
-      if (signal.aborted) return;
-      log.info(`${name}: started`);
-      const isComplete = await runJob(name);
-      counts[isComplete ? 'succeeded' : 'failed'] += 1;
-      const result = isComplete ? 'complete' : 'incomplete';
-      log.info(`${name}: ${result}; next run ${entry.next?.toISOString() ?? 'never'}`);
-    } catch (error) {
-      counts.failed += 1;
-      log.error(`${name}: ${formatError(error)}`);
-    } finally {
-      counts.running = false;
-    }
+async function runEntry(entry: Entry, { log, runJob, signal }: SchedulerOptions): Promise<void> {
+  const { counts } = entry;
+  const { job } = counts;
+  try {
+    if (signal.aborted) return;
+    log.info(`${job}: started`);
+    const isComplete = await runJob(job);
+    counts[isComplete ? 'succeeded' : 'failed'] += 1;
+    const result = isComplete ? 'complete' : 'incomplete';
+    log.info(`${job}: ${result}; next run ${entry.next?.toISOString() ?? 'never'}`);
+  } catch (error) {
+    counts.failed += 1;
+    log.error(`${job}: ${formatError(error)}`);
+  } finally {
+    counts.running = false;
   }
 }
 
 function createEntry(job: ScheduledJob, { startedAt, lastStarts, catchUpHours }: SchedulerOptions) {
-  const times = new CronSchedule(job.schedule, job.timezone);
+  const nextAfter = createCronSchedule(job.schedule, job.timezone);
   // Starts missed long ago are not considered at all: a warning for every day of last year is of no use.
   const earliest = new Date(startedAt.getTime() - 2 * catchUpHours * HOUR_MS);
   const lastStart = lastStarts.get(job.name) ?? startedAt;
   // A run under a clock that was ahead must not hold the job back until then.
   const after = Math.min(Math.max(lastStart.getTime(), earliest.getTime()), startedAt.getTime());
-  const next = times.nextAfter(new Date(after));
+  const next = nextAfter(new Date(after));
   const counts = { job: job.name, running: false, succeeded: 0, failed: 0, skipped: { overlap: 0, 'too late': 0 } };
-  return { job, times, next, counts };
+  return { job, nextAfter, next, counts };
 }

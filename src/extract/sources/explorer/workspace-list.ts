@@ -61,19 +61,17 @@ function included(name: string, read: (attributes: unknown) => unknown) {
 
 const resourceKey = ({ type, id }: Fields) => `${String(type)} ${String(id)}`;
 
+type ListedView = 'workspaces' | 'tf_versions';
+
 /** Lands the rows of a view that the list of workspaces tells, and which of its columns it does not tell. */
-export async function landWorkspaceList(
-  context: ExtractContext,
-  view: 'workspaces' | 'tf_versions',
-  include: readonly string[],
-): Promise<void> {
+export async function landWorkspaceList(context: ExtractContext, view: ListedView, include: readonly string[]) {
   const { landing, client } = context;
   const start = await landing.checkpoint();
   const { columns, format } = createRowFormatter(view);
   const land = (rows: readonly Fields[]) =>
     landing.writeCsv(columns, format(rows.map((attributes) => ({ attributes }))));
-  let told = new ToldColumns();
-  let versions = new Map<string, string[]>();
+  const told: Told = new Map();
+  const versions = new Map<string, string[]>();
   const write = async (page: SnapshotPage) => {
     const { organization, flavor } = client.target;
     const rows = readRows(page).map(({ tags, ...row }) => ({
@@ -81,14 +79,14 @@ export async function landWorkspaceList(
       organization_name: organization,
       ...(flavor === 'hashicorp' && { tags }), // as with the explorer
     }));
-    told.observe(rows);
+    observe(told, rows);
     if (view === 'workspaces')
       return land(rows.map((row) => mapFields(row, (value) => (value === LEFT_OUT ? undefined : value))));
     for (const row of rows) addVersion(versions, row);
   };
   const reset = () => {
-    told = new ToldColumns();
-    versions = new Map();
+    told.clear();
+    versions.clear();
     return landing.rollback(start);
   };
   const send = (names: readonly string[]) => {
@@ -102,10 +100,10 @@ export async function landWorkspaceList(
     await reset();
     return send(names.filter((name) => name !== 'project'));
   });
-  told.assertWhole();
+  assertWhole(told);
   if (view === 'workspaces' && total !== undefined) landing.expectRows(total);
   if (view === 'tf_versions') await land([...versions].map(toVersionRow));
-  for (const [column, reason] of told.listUnknown(view)) landUntold(context, [column], reason);
+  for (const [column, reason] of listUnknown(told, view)) landUntold(context, [column], reason);
 }
 
 function readRows({ items, included: resources }: SnapshotPage): readonly Fields[] {
@@ -127,33 +125,31 @@ function toVersionRow([version, names]: readonly [string, readonly string[]]): F
   return { version, workspace_count: names.length, workspaces: names.join(', ') };
 }
 
-/** Which columns the workspaces of a list tell: a column that some do not tell, and none has a value of, is unknown. */
-class ToldColumns {
-  readonly #seen = new Map<string, Set<'told' | 'untold' | 'left out'>>();
+/** What the workspaces of a list say of each column. */
+type Told = Map<string, Set<'told' | 'untold' | 'left out'>>;
 
-  observe(rows: readonly Fields[]): void {
-    for (const [column, value] of rows.flatMap(Object.entries)) {
-      if (value === null) continue;
-      const seen = this.#seen.get(column) ?? new Set();
-      this.#seen.set(column, seen.add(value === LEFT_OUT ? 'left out' : value === undefined ? 'untold' : 'told'));
-    }
+function observe(told: Told, rows: readonly Fields[]): void {
+  for (const [column, value] of rows.flatMap(Object.entries)) {
+    if (value === null) continue;
+    const seen = told.get(column) ?? new Set();
+    told.set(column, seen.add(value === LEFT_OUT ? 'left out' : value === undefined ? 'untold' : 'told'));
   }
+}
 
-  /** @throws TidemarkError DATA where the service included what some workspaces have, and not what others have: nulls would look like none */
-  assertWhole(): void {
-    const [cut] = [...this.#seen].find(([, seen]) => seen.has('left out') && seen.has('told')) ?? [];
-    if (cut)
-      throw new TidemarkError('DATA', `the list of workspaces tells the ${cut} of some and leaves out that of others`);
-  }
+/** @throws TidemarkError DATA where the service included what some workspaces have, and not what others have: nulls would look like none */
+function assertWhole(told: Told): void {
+  const [cut] = [...told].find(([, seen]) => seen.has('left out') && seen.has('told')) ?? [];
+  if (cut)
+    throw new TidemarkError('DATA', `the list of workspaces tells the ${cut} of some and leaves out that of others`);
+}
 
-  /** The unknown columns of a view, with the reason. */
-  listUnknown(view: 'workspaces' | 'tf_versions'): readonly (readonly [column: string, reason: string])[] {
-    const isUntold = (column: string) => this.#seen.get(column)?.has('told') === false;
-    if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [untold('version'), EXTRA] : [EXTRA];
-    const columns = Object.keys(EXPLORER_FIELDS.workspaces).filter((column) => column !== 'organization_name');
-    const unknown = [...columns, 'tags'].filter((column) => !(column in COLUMNS) || isUntold(column));
-    return [EXTRA, ...unknown.map((column) => (column in COLUMNS ? untold(column) : ([column, NOT_LISTED] as const)))];
-  }
+/** The unknown columns of a view, with the reason: a column that some workspaces do not tell, and none has a value of, is unknown. */
+function listUnknown(told: Told, view: ListedView): readonly (readonly [string, string])[] {
+  const isUntold = (column: string) => told.get(column)?.has('told') === false;
+  if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [untold('version'), EXTRA] : [EXTRA];
+  const columns = Object.keys(EXPLORER_FIELDS.workspaces).filter((column) => column !== 'organization_name');
+  const unknown = [...columns, 'tags'].filter((column) => !(column in COLUMNS) || isUntold(column));
+  return [EXTRA, ...unknown.map((column) => (column in COLUMNS ? untold(column) : ([column, NOT_LISTED] as const)))];
 }
 
 const untold = (column: string) => [column, `no workspace of the list tells its ${column}`] as const;

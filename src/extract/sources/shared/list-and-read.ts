@@ -11,6 +11,7 @@ import {
   type ExtractContext,
   type ListedObject,
   type ObjectRequest,
+  type OnUnknown,
   requiredString,
   type SourceDefinition,
 } from '../source.ts';
@@ -102,7 +103,7 @@ export function leavePart({ landing }: Pick<ExtractContext, 'landing'>, column: 
 export async function readParts<T>(
   items: readonly T[],
   { toPart, isRefusal = isForbidden }: Parts<T>,
-  onUnknown: (part: UnknownPart) => void,
+  onUnknown: OnUnknown,
   read: (item: T) => Promise<unknown>,
   forEach: ExtractContext['forEachLimited'] = forEachInTurn,
 ): Promise<void> {

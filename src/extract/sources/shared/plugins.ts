@@ -6,14 +6,10 @@ import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
 import { listItems } from '../../../services/response.ts';
 import { CANNOT_LIST, listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
-import { type ExtractContext, type ListedObject, requiredString, type SourceDefinition } from '../source.ts';
+import { type ExtractContext, type OnUnknown, requiredString, type SourceDefinition } from '../source.ts';
 import { assertServiceAnswers, describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
 
-export interface ListedVolume extends ListedObject {
-  readonly id: string;
-  readonly namespace: string | null;
-  readonly plugin: string | null;
-}
+export type ListedVolume = ReturnType<typeof parseListedVolume>;
 
 export async function fetchVolumes(context: ExtractContext) {
   const { items, ...list } = await listAll(context, scheduler.volumes.list, { type: 'csi' });
@@ -27,7 +23,7 @@ export async function callVolumes(client: ServiceClient) {
 }
 
 /** An item of a list, or what a read returns. @throws TidemarkError DATA where it has no ID */
-export function parseListedVolume(item: unknown, row: number): ListedVolume {
+export function parseListedVolume(item: unknown, row: number) {
   const id = requiredString(item, 'ID', 'volumes', row);
   const namespace = textAt(item, 'Namespace');
   return { key: namespace ? `${namespace}/${id}` : id, id, namespace, plugin: textAt(item, 'PluginID'), item };
@@ -214,16 +210,14 @@ function isHealthy(item: unknown): boolean {
  * `flavor: hashicorp` there is no list of plugins.
  * @returns the item of a volume's plugin; undefined where the service does not show it
  */
-export async function createPluginLookup(
-  context: ExtractContext,
-): Promise<(volume: ListedVolume) => readonly unknown[]> {
+export async function createPluginLookup(context: ExtractContext) {
   if (context.client.target.flavor !== 'hashicorp') return () => [];
   const { items } = await fetchRunningPlugins(context);
-  return ({ plugin }) => [plugin === null ? undefined : items.get(plugin)];
+  return ({ plugin }: ListedVolume) => [plugin === null ? undefined : items.get(plugin)];
 }
 
 /** Lists volumes, then what each plugin has. */
-async function checkPluginAccess(client: ServiceClient, operation: Operation, onUnknown: (part: UnknownPart) => void) {
+async function checkPluginAccess(client: ServiceClient, operation: Operation, onUnknown: OnUnknown) {
   const { response, volumes } = await callVolumes(client);
   const plugins = describePlugins(volumes, new Map(), new Set());
   const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
