@@ -45,24 +45,48 @@ async function writeConfig(cwd: string, lake = './lake'): Promise<string> {
 }
 
 const isProbe = ({ url = '' }: IncomingMessage) => url.includes('/_staging/');
+const isConditional = ({ headers }: IncomingMessage) => headers['if-none-match'] === '*';
 
 describe('a store without conditional puts', () => {
+  const answerPut = (status: number, code?: string) => (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method !== 'PUT') return answer(response, 204);
+    return isConditional(request) ? answer(response, status, code) : answer(response, 200);
+  };
+  /** Looks for the object, and writes it a moment later. */
+  const lookThenWrite = () => {
+    const objects = new Set<string>();
+    return ({ method, url = '' }: IncomingMessage, response: ServerResponse) => {
+      if (method === 'DELETE') return answer(response, 204);
+      if (objects.has(url)) return answer(response, 412, 'PreconditionFailed');
+      setTimeout(() => answer(response, 200, void objects.add(url)), 30);
+    };
+  };
   test.each([
-    ['that ignores the header', (_: IncomingMessage, response: ServerResponse) => answer(response, 200)],
+    ['that ignores the header', answerPut(200), 'has no conditional puts (If-None-Match: *)'],
+    ['that refuses the header', answerPut(501, 'NotImplemented'), 'has no conditional puts (If-None-Match: *)'],
     [
-      'that refuses the header',
-      ({ method }: IncomingMessage, response: ServerResponse) =>
-        method === 'PUT' ? answer(response, 501, 'NotImplemented') : answer(response, 204),
+      'that looks for the object first',
+      lookThenWrite(),
+      'has conditional puts (If-None-Match: *) that several writers pass at the same time',
     ],
-  ])('%s is refused before anything is written', async (_, handle) => {
+  ])('%s is refused before anything is written', async (_, handle, what) => {
     const { env, requests } = await startStore(handle);
     const written = withStore(LAKE, env, (store) => store.createIfAbsent('t/_delta_log/0.json', 'x'));
-    await expect(written).rejects.toMatchObject({
-      code: 'UNSAFE',
-      message: `${LAKE}: the object store has no conditional puts (If-None-Match: *)`,
-    });
+    await expect(written).rejects.toMatchObject({ code: 'UNSAFE', message: `${LAKE}: the object store ${what}` });
     expect(requests.filter(({ url }) => !url.includes('/_staging/'))).toEqual([]);
-    expect(requests.at(-1)).toMatchObject({ method: 'DELETE' });
+    const probes = (method: string) => new Set(requests.flatMap((one) => (one.method === method ? [one.url] : [])));
+    expect([...probes('PUT')].filter((url) => !probes('DELETE').has(url))).toEqual([]);
+  });
+
+  test('is not what a store is called that takes no object of these credentials', async () => {
+    const { env, requests } = await startStore(({ method }, response) =>
+      method === 'PUT' ? answer(response, 501, 'NotImplemented') : answer(response, 204),
+    );
+    await expect(withStore(LAKE, env, (store) => store.createIfAbsent('t/a', 'x'))).rejects.toMatchObject({
+      code: 'REFUSED',
+      message: expect.stringMatching(/PUT _staging\/[0-9a-f]{16}: 501 NotImplemented$/u),
+    });
+    expect(requests.filter(({ method }) => method === 'PUT')).toHaveLength(1);
   });
 });
 
@@ -86,9 +110,9 @@ describe('requests', () => {
         answer(response, status, code);
       });
     });
-    expect(await withStore(LAKE, env, (store) => store.createIfAbsent('t/a=1/ü+', 'content'))).toBe(true);
+    expect(await withStore(LAKE, env, (store) => store.createIfAbsent("t/a=1/ü+'!(*)", 'content'))).toBe(true);
     expect(bodies).toEqual(['content', 'content', 'content', 'content']);
-    const [put] = requests.filter(({ url }) => url === '/estate/fleet/lake/t/a%3D1/%C3%BC%2B');
+    const [put] = requests.filter(({ url }) => url === '/estate/fleet/lake/t/a%3D1/%C3%BC%2B%27%21%28%2A%29');
     expect(put?.headers).toMatchObject({
       'if-none-match': '*',
       'content-length': '7',
@@ -129,8 +153,8 @@ describe('requests', () => {
   });
 
   test('whose empty answer is called HTML are done, and an empty object with that type is one', async () => {
-    const { env } = await startStore(({ method }, response, count) => {
-      const status = method === 'DELETE' ? 204 : count === 2 ? 412 : 200;
+    const { env } = await startStore((request, response) => {
+      const status = request.method === 'DELETE' ? 204 : isProbe(request) && isConditional(request) ? 412 : 200;
       response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end();
     });
     await withStore(LAKE, env, async (store) => {

@@ -63,9 +63,16 @@ function parseEndpoint(value: string | undefined): URL | undefined {
   });
 }
 
+/**
+ * As the signature has it (RFC 3986): some stores compare that with what is sent, and not with what it means. `encodeURIComponent` leaves
+ * five more characters as they are.
+ */
+const encodeText = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/gu, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+
 /** The URL of an object, or of the bucket for an empty key. */
 function objectUrl({ region, endpoint }: S3Access, { bucket }: S3Address, key: string): URL {
-  const path = key.split('/').map(encodeURIComponent).join('/');
+  const path = key.split('/').map(encodeText).join('/');
   if (endpoint) return new URL(`${endpoint.pathname.replace(/\/+$/u, '')}/${bucket}/${path}`, endpoint);
   // A certificate of AWS names one label before the region.
   if (bucket.includes('.')) return new URL(`https://s3.${region}.amazonaws.com/${bucket}/${path}`);
@@ -186,7 +193,8 @@ async function sign(
   { method, key, query = {}, headers = {}, text = '', file }: S3Request,
 ): Promise<{ readonly url: URL; readonly headers: Headers }> {
   const url = objectUrl(access, address, key);
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  const parts = Object.entries(query).map((pair) => pair.map(encodeText).join('='));
+  url.search = parts.join('&');
   const { accessKeyId, secretAccessKey, sessionToken, region } = access;
   const hash = file === undefined ? sha256(text) : await hashFile(file);
   const bytes = file === undefined ? Buffer.byteLength(text) : (await stat(file)).size;
