@@ -117,6 +117,7 @@ describe('requests', () => {
       'if-none-match': '*',
       'content-length': '7',
       'x-amz-content-sha256': createHash('sha256').update('content').digest('hex'),
+      'content-md5': createHash('md5').update('content').digest('base64'), // without it, Object Lock refuses an object
       'x-amz-security-token': SESSION,
       authorization: expect.stringMatching(
         /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/us-east-1\/s3\/aws4_request,/u,

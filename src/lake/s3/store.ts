@@ -20,9 +20,9 @@ import {
   type S3Bucket,
   S3Error,
   type S3Options,
-  type S3Request,
   sendToBucket,
 } from './client.ts';
+import type { S3Request } from './request.ts';
 
 /** A commit has a line for each file that it adds. */
 const readCommit = readUpTo(256 * 1024 ** 2);
