@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLocalCopies, parseListing } from '../../src/lake/s3/store.ts';
@@ -141,6 +145,7 @@ describe('requests', () => {
     [404, 'NoSuchBucket', /404 NoSuchBucket$/u, /create the bucket/u],
     [301, 'PermanentRedirect', /301 PermanentRedirect$/u, /set AWS_REGION/u],
     [307, 'TemporaryRedirect', /307 TemporaryRedirect$/u, /set AWS_REGION/u],
+    [403, 'InvalidObjectState', /403 InvalidObjectState$/u, /restore the object/u],
     [403, 'QuotaExceeded', /403 QuotaExceeded$/u, /make space/u],
     [418, '<script>', /418 without a code of S3$/u, /check/u],
   ])('that are refused with %s %s are one line without what was signed', async (status, code, message, hint) => {
@@ -217,6 +222,26 @@ describe('requests', () => {
       code: 'UNREACHABLE',
       hint: expect.stringContaining('AWS_ENDPOINT_URL'),
     });
+  });
+});
+
+test('what is wrong with the TLS of an endpoint names the variables, and no target', async () => {
+  const pem = (name: string) => fileURLToPath(new URL(`../http/tls/${name}`, import.meta.url));
+  const files = { key: await readFile(pem('server.key')), cert: await readFile(pem('server.pem')) };
+  const server = createHttpsServer(files, (_, response) => void response.end('content')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  const plain = await startStore((_, response) => void response.end());
+  const read = (AWS_ENDPOINT_URL: string, more: Readonly<Record<string, string>> = {}) =>
+    withStore(LAKE, { ...plain.env, AWS_ENDPOINT_URL, ...more }, (store) => store.read('t/a'));
+  const endpoint = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect(await read(endpoint, { AWS_CA_BUNDLE: pem('ca.pem') })).toBe('content');
+  await expect(read(endpoint)).rejects.toMatchObject({ hint: 'set AWS_CA_BUNDLE to what the service uses' });
+  await expect(read(endpoint, { AWS_CA_BUNDLE: '/missing.pem' })).rejects.toMatchObject({
+    message: 'AWS_CA_BUNDLE: /missing.pem does not exist',
+  });
+  await expect(read(plain.env.AWS_ENDPOINT_URL.replace('http:', 'https:'))).rejects.toMatchObject({
+    hint: expect.stringMatching(/^check the port in AWS_ENDPOINT_URL, /u),
   });
 });
 
@@ -320,6 +345,11 @@ describe('lists', () => {
       response.end(`<ListBucketResult><EncodingType>url</EncodingType>${contents}</ListBucketResult>`),
     );
     expect(await withStore(LAKE, env, (store) => store.list('t'))).toMatchObject([{ path: 't/..a/b.' }]);
+  });
+
+  test('have a further page where its place is named, whatever else is not', () => {
+    const xml = '<ListBucketResult><NextContinuationToken>a</NextContinuationToken></ListBucketResult>';
+    expect(parseListing(xml)).toMatchObject({ next: 'a' });
   });
 
   test.each(['EncodingType', 'Encoding-Type'])('say in %s that keys are encoded', (name) => {

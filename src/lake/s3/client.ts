@@ -24,6 +24,9 @@ export interface S3Options extends Pick<Context, 'env' | 'redactor' | 'signal'> 
   readonly timeouts: HttpTimeouts;
 }
 
+/** What hints call the settings of a connection. */
+const SETTINGS = { url: 'AWS_ENDPOINT_URL', certificates: 'AWS_CA_BUNDLE' };
+
 /** Requests at the same time: those of one command. */
 const CONNECTIONS = 16;
 
@@ -37,7 +40,14 @@ export function openBucket({ address, env, redactor, signal, timeouts }: S3Optio
     name: `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, ''),
     address,
     access,
-    transport: createTransport({ caFile: access.caFile, concurrency: CONNECTIONS, env, timeouts, redactor }),
+    transport: createTransport({
+      caFile: access.caFile,
+      caSetting: SETTINGS.certificates,
+      concurrency: CONNECTIONS,
+      env,
+      timeouts,
+      redactor,
+    }),
     /** Of the connections: the times of a request begin when it has one. */
     slots: pLimit(CONNECTIONS),
     timeouts,
@@ -93,7 +103,7 @@ async function attempt<T>(
   } catch (error) {
     if (signal.aborted) throw new AttemptError(ABORTED);
     // a local file that cannot be read or written is no fault of the store
-    const problem = deadline.exceeded ?? classifyAttempt(error, timeouts, response !== undefined);
+    const problem = deadline.exceeded ?? classifyAttempt(error, timeouts, response !== undefined, SETTINGS);
     throw new AttemptError({ ...problem, ...(problem.failure === 'too-large' && { status: response?.status }) });
   } finally {
     deadline.dispose();
@@ -163,6 +173,8 @@ const HINTS: Readonly<Record<string, string>> = {
   ExpiredToken: 'get new credentials: AWS_SESSION_TOKEN has expired',
   InvalidToken: 'check AWS_SESSION_TOKEN',
   RequestTimeTooSkewed: 'set the clock of this machine',
+  InvalidObjectState:
+    'restore the object from the archive, and leave the lake out of the lifecycle rule that put it there',
   EntityTooLarge: 'publish to a folder, and copy that to the bucket: the store takes no file of this size at once',
   NoSuchBucket: 'create the bucket first',
   PermanentRedirect: 'set AWS_REGION to the region of the bucket',

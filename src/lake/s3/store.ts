@@ -186,8 +186,9 @@ export function parseListing(xml: string) {
     if (found.length !== xml.split(`<${name}`).length - 1) throw incompleteError();
     return found;
   };
-  const isTruncated = (findElement(xml, 'IsTruncated') ?? 'false') !== 'false';
-  const next = isTruncated ? findElement(xml, 'NextContinuationToken') : undefined;
+  const place = findElement(xml, 'NextContinuationToken') || undefined;
+  const isTruncated = (findElement(xml, 'IsTruncated') ?? (place ? 'true' : 'false')) !== 'false';
+  const next = isTruncated ? place : undefined;
   const isWhole = xml.includes('<ListBucketResult') && xml.trimEnd().endsWith('</ListBucketResult>');
   if (!isWhole || (isTruncated && !next)) throw incompleteError();
   return {
