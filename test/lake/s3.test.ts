@@ -145,6 +145,7 @@ describe('requests', () => {
     [404, 'NoSuchBucket', /404 NoSuchBucket$/u, /create the bucket/u],
     [301, 'PermanentRedirect', /301 PermanentRedirect$/u, /set AWS_REGION/u],
     [307, 'TemporaryRedirect', /307 TemporaryRedirect$/u, /set AWS_REGION/u],
+    [403, 'InvalidTokenId', /403 InvalidTokenId$/u, /check AWS_SESSION_TOKEN/u],
     [403, 'InvalidObjectState', /403 InvalidObjectState$/u, /restore the object/u],
     [403, 'QuotaExceeded', /403 QuotaExceeded$/u, /make space/u],
     [418, '<script>', /418 without a code of S3$/u, /check/u],

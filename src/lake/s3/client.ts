@@ -172,6 +172,7 @@ const HINTS: Readonly<Record<string, string>> = {
   SignatureDoesNotMatch: 'check AWS_SECRET_ACCESS_KEY and AWS_REGION',
   ExpiredToken: 'get new credentials: AWS_SESSION_TOKEN has expired',
   InvalidToken: 'check AWS_SESSION_TOKEN',
+  InvalidTokenId: 'check AWS_SESSION_TOKEN', // as MinIO says it
   RequestTimeTooSkewed: 'set the clock of this machine',
   InvalidObjectState:
     'restore the object from the archive, and leave the lake out of the lifecycle rule that put it there',
