@@ -24,11 +24,24 @@ function isNetworkError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(?:UND_ERR_|Z_)/u.test(String(error.code));
 }
 
+/** What hints call the settings of a connection. */
+type SettingNames = Readonly<Record<'url' | 'certificates', string>>;
+
+const OF_TARGET: SettingNames = {
+  url: '`url` of this target',
+  certificates: '`caFile` (and `clientCert`, `clientKey`) of this target',
+};
+
 /**
  * What an error of an attempt means. `hasResponse` says that the response headers had arrived.
  * @throws the error, where it is not about the service
  */
-export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
+export function classifyAttempt(
+  error: unknown,
+  timeouts: HttpTimeouts,
+  hasResponse: boolean,
+  { url, certificates } = OF_TARGET,
+): HttpFailure {
   const causes = listCauses(error);
   const own = causes.find((cause) => cause instanceof AttemptError);
   if (own) return own.problem;
@@ -51,8 +64,8 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
     return problem('unreachable', `the TLS connection failed: ${untrusted}`, {
       retryable: 'no',
       hint: codes.includes(PLAIN_HTTP)
-        ? 'check the port in `url` of this target, and write http: where the service has no TLS'
-        : 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
+        ? `check the port in ${url}, and write http: where the service has no TLS`
+        : `set ${certificates} to what the service uses`,
     });
   }
   const proxyStatus = causes.map(readProxyStatus).find((status) => status !== undefined);
@@ -67,13 +80,13 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
   if (codes.includes('UND_ERR_HEADERS_OVERFLOW')) {
     return problem('too-large', 'the response headers are larger than allowed', {
       retryable: 'no',
-      hint: 'check `url` of this target: no service is known to send such headers',
+      hint: `check ${url}: no service is known to send such headers`,
     });
   }
   if (causes.some(isInvalidHttp) || (!hasResponse && codes.includes('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'))) {
     return problem('malformed', 'the response is not valid HTTP', {
       retryable: 'few',
-      hint: 'check `url` of this target: something else than the service may respond there',
+      hint: `check ${url}: something else than the service may respond there`,
     });
   }
   if (causes.some(({ message }) => message.startsWith('too many content-encodings')))

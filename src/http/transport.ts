@@ -9,6 +9,8 @@ import type { Redactor } from '../core/redact/redactor.ts';
 import { AttemptError, ProxyError } from './errors.ts';
 
 interface HttpTransportOptions extends Partial<Pick<Target, 'caFile' | 'clientCert' | 'clientKey'>> {
+  /** The setting that names `caFile`, for messages. @default 'caFile' */
+  readonly caSetting?: string;
   readonly concurrency: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeouts: HttpTimeouts;
@@ -80,10 +82,10 @@ const MISDIRECTED = {
   isForeign: true,
 } as const;
 
-function readTls({ caFile, clientCert, clientKey }: HttpTransportOptions) {
+function readTls({ caFile, caSetting = 'caFile', clientCert, clientKey }: HttpTransportOptions) {
   return {
     rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
-    ...(caFile && { ca: readPem(caFile, 'caFile') }),
+    ...(caFile && { ca: readPem(caFile, caSetting) }),
     ...(clientCert && { cert: readPem(clientCert, 'clientCert') }),
     ...(clientKey && { key: readPem(clientKey, 'clientKey') }),
   };

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { nameRun, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable, writeRows } from './data-files.ts';
@@ -10,7 +11,7 @@ import { ConflictError, retryConflicts } from './log.ts';
 import { appendToTable, createLakeReader, type LakeReader } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { claimPath, expectedRows, WRITERS, writeStatement } from './statements.ts';
-import { createOrRead, type LakeStore } from './store.ts';
+import { contradictionError, type LakeStore } from './store.ts';
 import { changesTable, designTable } from './table.ts';
 
 export type PublishResult = Readonly<Awaited<ReturnType<typeof publishOnce>>>;
@@ -120,11 +121,23 @@ function assertPublishable({ name }: LakeStore, { after, latest, is_ahead: isAhe
   });
 }
 
-/** Takes the next number of the writer that no publish has had, not even one that was killed: its rows must never become visible. */
+/** Numbers in a row that a store may refuse and not have. */
+const MAX_REFUSED = 1_000;
+
+/**
+ * Takes the next number of the writer that no publish has had, not even one that was killed: its rows must never become visible. A number
+ * that a publish has taken back is as good as any, but a bucket with versions may refuse to create again what was removed.
+ * @throws TidemarkError REFUSED if the store contradicts itself
+ */
 async function claimNumber(store: LakeStore, { last_of_all: last, writer }: VisiblePublishes): Promise<number> {
-  for (let publish = (Math.floor(last / WRITERS) + 1) * WRITERS + writer; ; publish += WRITERS) {
-    if ((await createOrRead(store, claimPath(publish), '{}\n')) === undefined) return publish;
+  const first = (Math.floor(last / WRITERS) + 1) * WRITERS + writer;
+  let refused = 0;
+  for (let publish = first; refused < MAX_REFUSED; publish += WRITERS) {
+    if (await store.createIfAbsent(claimPath(publish), '{}\n')) return publish;
+    const isThere = (await store.read(claimPath(publish)).catch(ignoreMissing)) !== undefined;
+    refused = isThere ? 0 : refused + 1;
   }
+  throw contradictionError(store, claimPath(first));
 }
 
 /** Rows of a table that a publish has written to files, not yet in the log. `losses`: what `tidemark lake close` judges. */

@@ -47,13 +47,17 @@ const ATTEMPTS = 3;
 
 /** Creates a file. @returns undefined, or the content that it has already. @throws TidemarkError REFUSED if the store contradicts itself */
 export async function createOrRead(store: LakeStore, path: string, content: string): Promise<string | undefined> {
-  // Between the two, another publish that has nothing to add may have taken its number back.
+  // A cache in front of the store may know of one of the two later.
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     if (await store.createIfAbsent(path, content)) return undefined;
     const existing = await store.read(path).catch(ignoreMissing);
     if (existing !== undefined) return existing;
   }
-  throw new TidemarkError('REFUSED', `${store.name}/${path}: the store says that it exists, and that it does not`, {
+  throw contradictionError(store, path);
+}
+
+export function contradictionError({ name }: LakeStore, path: string): TidemarkError {
+  return new TidemarkError('REFUSED', `${name}/${path}: the store says that it exists, and that it does not`, {
     hint: 'check what is in front of the store, such as a proxy or a cache, and try again',
   });
 }

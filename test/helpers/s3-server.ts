@@ -29,13 +29,14 @@ export function findS3Server(): string | undefined {
 /** Starts the server with an empty bucket on a free port of the loopback interface. */
 export async function startS3Server(program: string, cleanup: Cleanup): Promise<S3Server> {
   const root = await tempFolder(cleanup);
-  const [data, sidecar] = [join(root, 'data'), join(root, 'sidecar')];
+  const [data, sidecar, versions] = [join(root, 'data'), join(root, 'sidecar'), join(root, 'versions')];
   await mkdir(join(data, BUCKET), { recursive: true });
   await mkdir(sidecar);
+  await mkdir(versions);
   const env = { AWS_ACCESS_KEY_ID: 'tester', AWS_SECRET_ACCESS_KEY: 'only-on-loopback-7f3a', AWS_REGION: 'us-east-1' };
   const words = ['--quiet', '--access', env.AWS_ACCESS_KEY_ID, '--secret', env.AWS_SECRET_ACCESS_KEY]
     // Attributes of files are kept beside them: not every file system of a test has extended ones.
-    .concat(['posix', '--sidecar', sidecar, data]);
+    .concat(['posix', '--sidecar', sidecar, '--versioning-dir', versions, data]);
   for (let start = 1; ; start++) {
     const address = `127.0.0.1:${await findFreePort()}`;
     const child = spawn(program, ['--port', address, ...words], { stdio: 'ignore' });

@@ -77,3 +77,20 @@ test('a run that is published while the logs are read is seen as a whole, or not
     database.close();
   }
 });
+
+test('a number that was taken back, and that the bucket does not create again, is passed over', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  const removed = new Set<string>();
+  // As versitygw does in a bucket with versions.
+  const store: LakeStore = {
+    ...project.store,
+    createIfAbsent: async (path, content) => !removed.has(path) && project.store.createIfAbsent(path, content),
+    remove: (path) => project.store.remove(path).then(() => void removed.add(path)),
+  };
+  await project.night('2026-10-01T02:15:00Z');
+  expect(await project.publish(store)).toMatchObject({ publish: 1024 });
+  for (let time = 1; time <= 3; time++) expect(await project.publish(store)).toMatchObject({ publish: null });
+  await project.night('2026-10-02T02:15:00Z');
+  expect(await project.publish(store)).toMatchObject({ publish: 5 * 1024 });
+  await project.expectRestored();
+});

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLocalCopies, parseListing } from '../../src/lake/s3/store.ts';
@@ -45,24 +49,48 @@ async function writeConfig(cwd: string, lake = './lake'): Promise<string> {
 }
 
 const isProbe = ({ url = '' }: IncomingMessage) => url.includes('/_staging/');
+const isConditional = ({ headers }: IncomingMessage) => headers['if-none-match'] === '*';
 
 describe('a store without conditional puts', () => {
+  const answerPut = (status: number, code?: string) => (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method !== 'PUT') return answer(response, 204);
+    return isConditional(request) ? answer(response, status, code) : answer(response, 200);
+  };
+  /** Looks for the object, and writes it a moment later. */
+  const lookThenWrite = () => {
+    const objects = new Set<string>();
+    return ({ method, url = '' }: IncomingMessage, response: ServerResponse) => {
+      if (method === 'DELETE') return answer(response, 204);
+      if (objects.has(url)) return answer(response, 412, 'PreconditionFailed');
+      setTimeout(() => answer(response, 200, void objects.add(url)), 30);
+    };
+  };
   test.each([
-    ['that ignores the header', (_: IncomingMessage, response: ServerResponse) => answer(response, 200)],
+    ['that ignores the header', answerPut(200), 'has no conditional puts (If-None-Match: *)'],
+    ['that refuses the header', answerPut(501, 'NotImplemented'), 'has no conditional puts (If-None-Match: *)'],
     [
-      'that refuses the header',
-      ({ method }: IncomingMessage, response: ServerResponse) =>
-        method === 'PUT' ? answer(response, 501, 'NotImplemented') : answer(response, 204),
+      'that looks for the object first',
+      lookThenWrite(),
+      'has conditional puts (If-None-Match: *) that several writers pass at the same time',
     ],
-  ])('%s is refused before anything is written', async (_, handle) => {
+  ])('%s is refused before anything is written', async (_, handle, what) => {
     const { env, requests } = await startStore(handle);
     const written = withStore(LAKE, env, (store) => store.createIfAbsent('t/_delta_log/0.json', 'x'));
-    await expect(written).rejects.toMatchObject({
-      code: 'UNSAFE',
-      message: `${LAKE}: the object store has no conditional puts (If-None-Match: *)`,
-    });
+    await expect(written).rejects.toMatchObject({ code: 'UNSAFE', message: `${LAKE}: the object store ${what}` });
     expect(requests.filter(({ url }) => !url.includes('/_staging/'))).toEqual([]);
-    expect(requests.at(-1)).toMatchObject({ method: 'DELETE' });
+    const probes = (method: string) => new Set(requests.flatMap((one) => (one.method === method ? [one.url] : [])));
+    expect([...probes('PUT')].filter((url) => !probes('DELETE').has(url))).toEqual([]);
+  });
+
+  test('is not what a store is called that takes no object of these credentials', async () => {
+    const { env, requests } = await startStore(({ method }, response) =>
+      method === 'PUT' ? answer(response, 501, 'NotImplemented') : answer(response, 204),
+    );
+    await expect(withStore(LAKE, env, (store) => store.createIfAbsent('t/a', 'x'))).rejects.toMatchObject({
+      code: 'REFUSED',
+      message: expect.stringMatching(/PUT _staging\/[0-9a-f]{16}: 501 NotImplemented$/u),
+    });
+    expect(requests.filter(({ method }) => method === 'PUT')).toHaveLength(1);
   });
 });
 
@@ -86,13 +114,14 @@ describe('requests', () => {
         answer(response, status, code);
       });
     });
-    expect(await withStore(LAKE, env, (store) => store.createIfAbsent('t/a=1/ü+', 'content'))).toBe(true);
+    expect(await withStore(LAKE, env, (store) => store.createIfAbsent("t/a=1/ü+'!(*)", 'content'))).toBe(true);
     expect(bodies).toEqual(['content', 'content', 'content', 'content']);
-    const [put] = requests.filter(({ url }) => url === '/estate/fleet/lake/t/a%3D1/%C3%BC%2B');
+    const [put] = requests.filter(({ url }) => url === '/estate/fleet/lake/t/a%3D1/%C3%BC%2B%27%21%28%2A%29');
     expect(put?.headers).toMatchObject({
       'if-none-match': '*',
       'content-length': '7',
       'x-amz-content-sha256': createHash('sha256').update('content').digest('hex'),
+      'content-md5': createHash('md5').update('content').digest('base64'), // without it, Object Lock refuses an object
       'x-amz-security-token': SESSION,
       authorization: expect.stringMatching(
         /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/us-east-1\/s3\/aws4_request,/u,
@@ -116,6 +145,8 @@ describe('requests', () => {
     [404, 'NoSuchBucket', /404 NoSuchBucket$/u, /create the bucket/u],
     [301, 'PermanentRedirect', /301 PermanentRedirect$/u, /set AWS_REGION/u],
     [307, 'TemporaryRedirect', /307 TemporaryRedirect$/u, /set AWS_REGION/u],
+    [403, 'InvalidTokenId', /403 InvalidTokenId$/u, /check AWS_SESSION_TOKEN/u],
+    [403, 'InvalidObjectState', /403 InvalidObjectState$/u, /restore the object/u],
     [403, 'QuotaExceeded', /403 QuotaExceeded$/u, /make space/u],
     [418, '<script>', /418 without a code of S3$/u, /check/u],
   ])('that are refused with %s %s are one line without what was signed', async (status, code, message, hint) => {
@@ -129,8 +160,8 @@ describe('requests', () => {
   });
 
   test('whose empty answer is called HTML are done, and an empty object with that type is one', async () => {
-    const { env } = await startStore(({ method }, response, count) => {
-      const status = method === 'DELETE' ? 204 : count === 2 ? 412 : 200;
+    const { env } = await startStore((request, response) => {
+      const status = request.method === 'DELETE' ? 204 : isProbe(request) && isConditional(request) ? 412 : 200;
       response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end();
     });
     await withStore(LAKE, env, async (store) => {
@@ -192,6 +223,26 @@ describe('requests', () => {
       code: 'UNREACHABLE',
       hint: expect.stringContaining('AWS_ENDPOINT_URL'),
     });
+  });
+});
+
+test('what is wrong with the TLS of an endpoint names the variables, and no target', async () => {
+  const pem = (name: string) => fileURLToPath(new URL(`../http/tls/${name}`, import.meta.url));
+  const files = { key: await readFile(pem('server.key')), cert: await readFile(pem('server.pem')) };
+  const server = createHttpsServer(files, (_, response) => void response.end('content')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  const plain = await startStore((_, response) => void response.end());
+  const read = (AWS_ENDPOINT_URL: string, more: Readonly<Record<string, string>> = {}) =>
+    withStore(LAKE, { ...plain.env, AWS_ENDPOINT_URL, ...more }, (store) => store.read('t/a'));
+  const endpoint = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect(await read(endpoint, { AWS_CA_BUNDLE: pem('ca.pem') })).toBe('content');
+  await expect(read(endpoint)).rejects.toMatchObject({ hint: 'set AWS_CA_BUNDLE to what the service uses' });
+  await expect(read(endpoint, { AWS_CA_BUNDLE: '/missing.pem' })).rejects.toMatchObject({
+    message: 'AWS_CA_BUNDLE: /missing.pem does not exist',
+  });
+  await expect(read(plain.env.AWS_ENDPOINT_URL.replace('http:', 'https:'))).rejects.toMatchObject({
+    hint: expect.stringMatching(/^check the port in AWS_ENDPOINT_URL, /u),
   });
 });
 
@@ -295,6 +346,11 @@ describe('lists', () => {
       response.end(`<ListBucketResult><EncodingType>url</EncodingType>${contents}</ListBucketResult>`),
     );
     expect(await withStore(LAKE, env, (store) => store.list('t'))).toMatchObject([{ path: 't/..a/b.' }]);
+  });
+
+  test('have a further page where its place is named, whatever else is not', () => {
+    const xml = '<ListBucketResult><NextContinuationToken>a</NextContinuationToken></ListBucketResult>';
+    expect(parseListing(xml)).toMatchObject({ next: 'a' });
   });
 
   test.each(['EncodingType', 'Encoding-Type'])('say in %s that keys are encoded', (name) => {

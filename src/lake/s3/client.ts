@@ -1,87 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { AwsV4Signer } from 'aws4fetch';
 import pLimit from 'p-limit';
 import type { S3Address } from '../../config/lake.ts';
-import type { Environment } from '../../config/references.ts';
 import type { Context, HttpTimeouts } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import { hashFile } from '../../core/fs.ts';
-import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
 import { decodeEntities } from '../../core/redact/escapes.ts';
-import type { Redactor } from '../../core/redact/redactor.ts';
-import { sha256 } from '../../core/sha256.ts';
 import { classifyAttempt } from '../../http/classify-attempt.ts';
 import { AttemptError, catchAttempt, type HttpFailure } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
 import { ABORTED, Deadline, needsFresh, withRetry } from '../../http/retry.ts';
 import { createTransport } from '../../http/transport.ts';
-
-/** What a request needs besides its object. */
-type S3Access = Readonly<ReturnType<typeof readS3Access>>;
-
-/**
- * Reads the credentials, the region and the endpoint from the variables that the tools of AWS use.
- * @param redactor receives the secrets
- * @throws TidemarkError CONFIG
- */
-function readS3Access(env: Environment, redactor: Redactor) {
-  const sessionToken = env.AWS_SESSION_TOKEN ? requireVariable(env, 'AWS_SESSION_TOKEN') : undefined;
-  const secretAccessKey = requireVariable(env, 'AWS_SECRET_ACCESS_KEY');
-  for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) redactor.add(secret);
-  return {
-    accessKeyId: requireVariable(env, 'AWS_ACCESS_KEY_ID'),
-    secretAccessKey,
-    sessionToken,
-    region: env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1',
-    /** Undefined for AWS. */
-    endpoint: parseEndpoint(env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || undefined),
-    /** PEM file with the certificates that an endpoint may have. */
-    caFile: env.AWS_CA_BUNDLE || undefined,
-  };
-}
-
-function requireVariable(env: Environment, name: string): string {
-  const value = env[name];
-  if (value && isHeaderText(value)) return value;
-  if (value) throw new TidemarkError('CONFIG', `${name} must be ${HEADER_TEXT}`);
-  throw new TidemarkError('CONFIG', `${name} is not set, and the lake is in a bucket`, {
-    hint: 'export AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or set them in .env beside the configuration',
-  });
-}
-
-/** The value may have a password, so that no message shows it. */
-function parseEndpoint(value: string | undefined): URL | undefined {
-  if (value === undefined) return undefined;
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  const isPlain = url && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (isPlain && /^https?:$/u.test(url.protocol)) return url;
-  throw new TidemarkError('CONFIG', 'AWS_ENDPOINT_URL is not the URL of an object store', {
-    hint: 'give one such as https://minio.example:9000, without user and query',
-  });
-}
-
-/** The URL of an object, or of the bucket for an empty key. */
-function objectUrl({ region, endpoint }: S3Access, { bucket }: S3Address, key: string): URL {
-  const path = key.split('/').map(encodeURIComponent).join('/');
-  if (endpoint) return new URL(`${endpoint.pathname.replace(/\/+$/u, '')}/${bucket}/${path}`, endpoint);
-  // A certificate of AWS names one label before the region.
-  if (bucket.includes('.')) return new URL(`https://s3.${region}.amazonaws.com/${bucket}/${path}`);
-  return new URL(`https://${bucket}.s3.${region}.amazonaws.com/${path}`);
-}
-
-export interface S3Request {
-  readonly method: 'GET' | 'PUT' | 'DELETE';
-  /** Empty for the bucket. */
-  readonly key: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly text?: string;
-  /** A local file, sent instead of `text`: it is read in pieces, once for the signature and once for the request. */
-  readonly file?: string;
-}
+import { readS3Access, type S3Request, signRequest } from './request.ts';
 
 /** Reads the body of a response to its end, so that its connection serves the next request. */
 export type ReadBody<T> = (response: Response, progress: BodyProgress) => Promise<T>;
@@ -93,6 +23,9 @@ export interface S3Options extends Pick<Context, 'env' | 'redactor' | 'signal'> 
   readonly address: S3Address;
   readonly timeouts: HttpTimeouts;
 }
+
+/** What hints call the settings of a connection. */
+const SETTINGS = { url: 'AWS_ENDPOINT_URL', certificates: 'AWS_CA_BUNDLE' };
 
 /** Requests at the same time: those of one command. */
 const CONNECTIONS = 16;
@@ -107,7 +40,14 @@ export function openBucket({ address, env, redactor, signal, timeouts }: S3Optio
     name: `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, ''),
     address,
     access,
-    transport: createTransport({ caFile: access.caFile, concurrency: CONNECTIONS, env, timeouts, redactor }),
+    transport: createTransport({
+      caFile: access.caFile,
+      caSetting: SETTINGS.certificates,
+      concurrency: CONNECTIONS,
+      env,
+      timeouts,
+      redactor,
+    }),
     /** Of the connections: the times of a request begin when it has one. */
     slots: pLimit(CONNECTIONS),
     timeouts,
@@ -148,7 +88,7 @@ async function attempt<T>(
 ) {
   const { transport, timeouts, signal } = bucket;
   const { method, text } = request;
-  const { url, headers } = await sign(bucket, request);
+  const { url, headers } = await signRequest(bucket.access, bucket.address, request);
   headers.set('accept-encoding', 'identity'); // not signed, since proxies change it
   const file = request.file === undefined ? undefined : createReadStream(request.file);
   // The headers of a response come when all of a file is sent.
@@ -163,7 +103,7 @@ async function attempt<T>(
   } catch (error) {
     if (signal.aborted) throw new AttemptError(ABORTED);
     // a local file that cannot be read or written is no fault of the store
-    const problem = deadline.exceeded ?? classifyAttempt(error, timeouts, response !== undefined);
+    const problem = deadline.exceeded ?? classifyAttempt(error, timeouts, response !== undefined, SETTINGS);
     throw new AttemptError({ ...problem, ...(problem.failure === 'too-large' && { status: response?.status }) });
   } finally {
     deadline.dispose();
@@ -179,25 +119,6 @@ async function readResponse<T>(response: Response, read: ReadBody<T>, progress: 
   if (response.ok && text === '') return read(new Response(''), progress); // some stores call it HTML
   const refusal = classifyRefusal(response.status, text);
   throw new AttemptError({ ...refusal, retryAfterMs: parseRetryAfter(response.headers, Date.now()) });
-}
-
-async function sign({ access, address }: S3Bucket, request: S3Request) {
-  const { method, key, query = {}, headers = {}, text = '', file } = request;
-  const url = objectUrl(access, address, key);
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  const { accessKeyId, secretAccessKey, sessionToken, region } = access;
-  const hash = file === undefined ? sha256(text) : await hashFile(file);
-  const bytes = file === undefined ? Buffer.byteLength(text) : (await stat(file)).size;
-  return new AwsV4Signer({
-    method,
-    url: url.href,
-    headers: { ...headers, 'x-amz-content-sha256': hash, 'content-length': String(bytes) },
-    accessKeyId,
-    secretAccessKey,
-    ...(sessionToken !== undefined && { sessionToken }),
-    service: 's3',
-    region,
-  }).sign();
 }
 
 function toError({ name, address }: S3Bucket, { method, key }: S3Request, problem: HttpFailure): Error {
@@ -251,7 +172,10 @@ const HINTS: Readonly<Record<string, string>> = {
   SignatureDoesNotMatch: 'check AWS_SECRET_ACCESS_KEY and AWS_REGION',
   ExpiredToken: 'get new credentials: AWS_SESSION_TOKEN has expired',
   InvalidToken: 'check AWS_SESSION_TOKEN',
+  InvalidTokenId: 'check AWS_SESSION_TOKEN', // as MinIO says it
   RequestTimeTooSkewed: 'set the clock of this machine',
+  InvalidObjectState:
+    'restore the object from the archive, and leave the lake out of the lifecycle rule that put it there',
   EntityTooLarge: 'publish to a folder, and copy that to the bucket: the store takes no file of this size at once',
   NoSuchBucket: 'create the bucket first',
   PermanentRedirect: 'set AWS_REGION to the region of the bucket',

@@ -20,9 +20,9 @@ import {
   type S3Bucket,
   S3Error,
   type S3Options,
-  type S3Request,
   sendToBucket,
 } from './client.ts';
+import type { S3Request } from './request.ts';
 
 /** A commit has a line for each file that it adds. */
 const readCommit = readUpTo(256 * 1024 ** 2);
@@ -85,24 +85,40 @@ async function putIfAbsent(bucket: S3Bucket, key: string, text: string): Promise
     return true;
   } catch (error) {
     const status = error instanceof S3Error ? error.status : undefined;
-    if (status === 501) throw unconditionalError(bucket);
+    if (status === 501) throw unconditionalError(bucket, NO_CONDITION);
     if (status === 412) return false;
     throw error;
   }
 }
 
-/** Some stores ignore the header. @throws TidemarkError UNSAFE */
+/** Objects that two writers each create at the same time: of these pairs, a store without order misses some. */
+const CONTESTED = 8;
+
+/**
+ * Some stores ignore the header, and some look for the object first and write it afterwards, so that two writers create it.
+ * @throws TidemarkError UNSAFE; S3Error from a store that takes no object at all
+ */
 async function assertConditional(bucket: S3Bucket, key: string): Promise<void> {
+  const contested = Array.from({ length: CONTESTED }, (_, index) => `${key}-${index}`);
+  const createTwice = (one: string) => Promise.all([1, 2].map(() => putIfAbsent(bucket, one, '')));
   try {
-    await putIfAbsent(bucket, key, '');
-    if (await putIfAbsent(bucket, key, '')) throw unconditionalError(bucket);
+    await sendToBucket(bucket, { method: 'PUT', key, text: '' }, discard);
+    // As many as follow, for which the connections are open then: while they open, requests do not arrive together.
+    const again = await Promise.all(contested.map(() => createTwice(key)));
+    if (again.flat().some(Boolean)) throw unconditionalError(bucket, NO_CONDITION);
+    const pairs = await Promise.all(contested.map(createTwice));
+    if (pairs.some((created) => created.every(Boolean))) throw unconditionalError(bucket, NO_ORDER);
   } finally {
-    await sendToBucket(bucket, { method: 'DELETE', key }, discard).catch(() => undefined); // the first error is the one to show
+    const remove = (probe: string) => sendToBucket(bucket, { method: 'DELETE', key: probe }, discard);
+    await Promise.allSettled([key, ...contested].map(remove)); // the first error is the one to show
   }
 }
 
-function unconditionalError({ name }: S3Bucket): TidemarkError {
-  return new TidemarkError('UNSAFE', `${name}: the object store has no conditional puts (If-None-Match: *)`, {
+const NO_CONDITION = 'the object store has no conditional puts (If-None-Match: *)';
+const NO_ORDER = 'the object store has conditional puts (If-None-Match: *) that several writers pass at the same time';
+
+function unconditionalError({ name }: S3Bucket, what: string): TidemarkError {
+  return new TidemarkError('UNSAFE', `${name}: ${what}`, {
     hint: 'use one that has them, such as AWS S3, MinIO or Ceph: without them two writers can overwrite each other',
   });
 }
@@ -166,8 +182,9 @@ export function parseListing(xml: string) {
     if (found.length !== xml.split(`<${name}`).length - 1) throw incompleteError();
     return found;
   };
-  const isTruncated = (findElement(xml, 'IsTruncated') ?? 'false') !== 'false';
-  const next = isTruncated ? findElement(xml, 'NextContinuationToken') : undefined;
+  const place = findElement(xml, 'NextContinuationToken') || undefined;
+  const isTruncated = (findElement(xml, 'IsTruncated') ?? (place ? 'true' : 'false')) !== 'false';
+  const next = isTruncated ? place : undefined;
   const isWhole = xml.includes('<ListBucketResult') && xml.trimEnd().endsWith('</ListBucketResult>');
   if (!isWhole || (isTruncated && !next)) throw incompleteError();
   return {

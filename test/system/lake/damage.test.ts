@@ -47,7 +47,7 @@ test('what a publish states counts however many later ones were killed', async (
   expect([stderr, exit]).toEqual([expect.stringContaining('and publish 4096 states version 3'), 4]);
 });
 
-test('a number that is taken and not there is an error, and no next number', async () => {
+test('a store that calls every number taken, and has none of them, is an error', async () => {
   const store = { ...project.store, createIfAbsent: async () => false };
   await project.night('2026-10-06T02:15:00Z');
   await expect(project.publish(store)).rejects.toMatchObject({

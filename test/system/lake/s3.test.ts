@@ -3,7 +3,11 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { DEFAULT_TIMEOUTS } from '../../../src/core/context.ts';
+import { Redactor } from '../../../src/core/redact/redactor.ts';
 import { publishToLake } from '../../../src/lake/publish.ts';
+import { discard, openBucket, sendToBucket } from '../../../src/lake/s3/client.ts';
+import type { S3Request } from '../../../src/lake/s3/request.ts';
 import { cli } from '../../helpers/cli.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
 import { testStore, withStore } from '../../helpers/lake-store.ts';
@@ -138,6 +142,29 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
       }
     }
   });
+
+  test('with versions takes a publish after one that has given its number back', async () => {
+    await makeVersionedBucket('versions');
+    const versioned = await lakeProject({ tables: 'few' });
+    const publish = () => withStore('s3://versions/lake', server.env, versioned.publish);
+    await versioned.night('2026-10-01T02:15:00Z', WORKSPACE);
+    expect(await publish()).toMatchObject({ publish: 1024 });
+    for (let time = 1; time <= 2; time++) expect(await publish()).toMatchObject({ publish: null });
+    await versioned.night('2026-10-02T02:15:00Z', METRIC);
+    expect(await publish()).toMatchObject({ publish: expect.any(Number) });
+  });
+
+  async function makeVersionedBucket(name: string): Promise<void> {
+    const { signal } = new AbortController();
+    const options = { env: server.env, redactor: new Redactor(), signal, timeouts: DEFAULT_TIMEOUTS };
+    const bucket = openBucket({ ...options, address: { bucket: name, prefix: '' } });
+    const put = (more: Pick<S3Request, 'query' | 'text'> = {}) =>
+      sendToBucket(bucket, { method: 'PUT', key: '', ...more }, discard);
+    await put();
+    const text = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>';
+    await put({ query: { versioning: '' }, text });
+    await bucket.transport.close();
+  }
 
   test('is closed from shards, and two closers at once close it once', async () => {
     const location = inBucket('shards');
