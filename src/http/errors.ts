@@ -51,8 +51,15 @@ export class AttemptError extends Error {
   }
 }
 
-/** No connection to a proxy, or through it. */
-export class ProxyError extends Error {}
+/** No connection to a proxy, or through it: nothing was sent to the service. */
+export class ProxyError extends Error {
+  readonly place: 'to the proxy' | 'through the proxy';
+
+  constructor(place: ProxyError['place'], cause: Error) {
+    super('not connected', { cause });
+    this.place = place;
+  }
+}
 
 /** For `catch`: an attempt that failed. @throws every other error */
 export function catchAttempt(error: unknown): AttemptError {

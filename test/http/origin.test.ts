@@ -230,6 +230,16 @@ describe('TLS', () => {
   });
 });
 
+it('a port that fetch refuses is told from a service that is down', async () => {
+  const { client, metrics } = createTestClient(createTarget('platform', 'http://127.0.0.1:6000'));
+  await expect(client.call(platform.views.list, {}, { metrics })).rejects.toMatchObject({
+    failure: 'unreachable',
+    message: expect.stringContaining('no request is sent to this port'),
+    hint: expect.stringContaining('another port'),
+  });
+  expect(metrics.retries).toBe(0);
+});
+
 describe('proxies', () => {
   interface Proxy {
     readonly url: string;

@@ -233,8 +233,13 @@ describe('a proxy', () => {
       /the proxy answered 407: \S+: check HTTPS_PROXY.*; 2 requests\)/u,
     ],
     ['fails', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy answered 502.*; 4 requests\)/u],
-    ['hangs up without an answer', '', /no connection.*; 4 requests\)/u],
-    ['does not answer', undefined, /no connection within.*; 4 requests\)/u],
+    ['hangs up without an answer', '', /no connection through the proxy.*: check HTTPS_PROXY.*; 4 requests\)/u],
+    [
+      'does not answer',
+      undefined,
+      /no connection through the proxy within 0.2 s: .*check HTTPS_PROXY.*; 4 requests\)/u,
+    ],
+    ['speaks no HTTP', 'x\r\n\r\n', /the answer of the proxy is not valid HTTP: check HTTPS_PROXY.*; 4 requests\)/u],
   ])('that %s is reported', async (_, answer, says) => {
     const port = await listening(
       createNetServer((socket) => {
@@ -285,7 +290,33 @@ describe('a proxy', () => {
       env,
     });
     expect(run.exit).toBe(3);
-    expect(run.stderr).toMatch(/connection refused.*proxy settings/u);
+    expect(run.stderr).toMatch(/the proxy refused the connection \(ECONNREFUSED\).*check HTTPS_PROXY/u);
     expect(run.stderr).not.toContain('pass-word');
+  });
+
+  test.each<[string, string, () => Promise<number>, RegExp]>([
+    ['has no name', 'http://proxy.invalid', async () => 9, /no connection to the proxy \(E\w+\).*check HTTPS_PROXY/u],
+    ['is not trusted', 'https://localhost', () => secure('self'), /to the proxy failed: .*set NODE_EXTRA_CA_CERTS/u],
+    [
+      'has no TLS',
+      'https://localhost',
+      () => listening(createNetServer((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 \r\n\r\n')))),
+      /to the proxy failed: ERR_SSL_WRONG_VERSION_NUMBER: .*begin the URL in HTTPS_PROXY or HTTP_PROXY with http:/u,
+    ],
+  ])('that %s is told apart from the service', async (_, origin, listen, says) => {
+    const { run } = await pull({
+      url: `https://localhost:${await secure('server')}`,
+      target: { caFile: pem('ca') },
+      env: { HTTPS_PROXY: `${origin}:${await listen()}` },
+    });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toMatch(says);
+  });
+
+  test('that answers a tunnel with a page of its own is not the service', async () => {
+    const page = 'HTTP/1.1 200 OK\r\n\r\n<html></html>';
+    const port = await listening(createNetServer((socket) => void socket.once('data', () => socket.end(page))));
+    const { run } = await pull({ url: 'http://localhost:65000', env: { HTTP_PROXY: `http://127.0.0.1:${port}` } });
+    expect(run.stderr).toMatch(/no connection through the proxy: .*check HTTPS_PROXY/u);
   });
 });
