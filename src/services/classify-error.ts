@@ -144,8 +144,7 @@ function isTransient({ kind }: Operation, { status, message }: Answer): boolean 
   return TRANSIENT_500[kind]?.test(message) ?? true;
 }
 
-const GATEWAY =
-  'what is in front of the service answered: check it, and lower `limits.requestsPerSecond` of this target where it limits the rate';
+const GATEWAY = 'what is in front of the service answered: check that';
 
 /** A hint; where a permission of the token may be missing, that as well. */
 function explain(
@@ -178,7 +177,8 @@ function explain(
   // Of a service that is down, a gateway says so with 502 or 503.
   if (failure === 'server' && (status === 500 || status === 504) && name.startsWith('platform.explorer.'))
     return { hint: 'request less: add filters or reduce the page size' };
-  if (failure === 'server' && isPage && status >= FIRST_GATEWAY_STATUS) return { hint: GATEWAY };
+  if (failure === 'server' && isPage && status >= FIRST_GATEWAY_STATUS)
+    return { hint: status === 503 ? `${GATEWAY}, or lower \`limits.requestsPerSecond\` of this target` : GATEWAY };
   return {};
 }
 
