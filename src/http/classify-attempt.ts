@@ -11,13 +11,25 @@ const UNTRUSTED =
 /** What answered is no TLS: a server of plain HTTP, or the port of another protocol. */
 const PLAIN_HTTP = 'ERR_SSL_WRONG_VERSION_NUMBER';
 
-const TLS_HINTS = {
-  plain: 'check the port in `url` of this target, and write http: where the service has no TLS',
-  untrusted: 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
-};
-const PROXY_TLS_HINTS = {
-  plain: 'begin the URL in HTTPS_PROXY or HTTP_PROXY with http: where the proxy has no TLS',
-  untrusted: 'check HTTPS_PROXY or HTTP_PROXY, and set NODE_EXTRA_CA_CERTS to the certificate authority of the proxy',
+const TLS_HINT = 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses';
+const PROXY_TLS_HINT =
+  'check HTTPS_PROXY or HTTP_PROXY, and set NODE_EXTRA_CA_CERTS to the certificate authority of the proxy';
+const OLD_TLS = 'it must speak TLS 1.2 or newer';
+
+/** What no certificate authority corrects: of the service, and of a proxy. */
+const SPECIFIC_TLS_HINTS: Readonly<Record<string, readonly [service: string, proxy: string]>> = {
+  [PLAIN_HTTP]: [
+    'check the port in `url` of this target, and write http: where the service has no TLS',
+    'begin the URL in HTTPS_PROXY or HTTP_PROXY with http: where the proxy has no TLS',
+  ],
+  CERT_HAS_EXPIRED: ['renew the certificate of the service', 'renew the certificate of the proxy'],
+  CERT_NOT_YET_VALID: ['check the clock of this machine', 'check the clock of this machine'],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    'write a host that the certificate names in `url` of this target',
+    'write a host that its certificate names in HTTPS_PROXY or HTTP_PROXY',
+  ],
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: [OLD_TLS, OLD_TLS],
+  ERR_SSL_UNSUPPORTED_PROTOCOL: [OLD_TLS, OLD_TLS],
 };
 const CHECK_PROXY =
   'check HTTPS_PROXY or HTTP_PROXY, its user and password, whether it permits CONNECT to this port, and whether this host belongs in NO_PROXY';
@@ -112,13 +124,12 @@ function unsent(proxy?: ProxyError): Partial<HttpFailure> {
   return { notProcessed: true, ...(proxy && { hint: CHECK_PROXY }) };
 }
 
-/** What is wrong with the certificate of a proxy, no setting of the target corrects. */
 function untrustedConnection(code: string, proxy: ProxyError | undefined): HttpFailure {
   const isProxy = proxy?.place === 'to the proxy';
-  const hints = isProxy ? PROXY_TLS_HINTS : TLS_HINTS;
+  const [ofService, ofProxy] = SPECIFIC_TLS_HINTS[code] ?? [TLS_HINT, PROXY_TLS_HINT];
   return problem('unreachable', `the TLS connection${isProxy ? ' to the proxy' : ''} failed: ${code}`, {
     retryable: 'no',
-    hint: code === PLAIN_HTTP ? hints.plain : hints.untrusted,
+    hint: isProxy ? ofProxy : ofService,
   });
 }
 
