@@ -1,7 +1,7 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { systemLack } from '../core/fs.ts';
-import { AttemptError, type FailureKind, type HttpFailure, ProxyError } from './errors.ts';
+import { AttemptError, type FailureKind, HINTS, type HttpFailure, ProxyError } from './errors.ts';
 import { TUNNEL_PART } from './transport.ts';
 
 /** OpenSSL's names of certificates that do not verify and of failed handshakes. Another attempt does not help. */
@@ -111,7 +111,8 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
 function noConnectionInTime({ connectMs }: HttpTimeouts, proxy: ProxyError | undefined): HttpFailure {
   const waitedMs = proxy?.place === 'through the proxy' ? connectMs * TUNNEL_PART : connectMs;
   const what = proxy ? `no connection ${proxy.place}` : 'no connection';
-  return problem('timeout', `${what} within ${formatSeconds(waitedMs)}`, unsent(proxy));
+  const hint = proxy ? CHECK_PROXY : HINTS.unreachable;
+  return problem('timeout', `${what} within ${formatSeconds(waitedMs)}`, { ...unsent(), hint });
 }
 
 /** A proxy that refuses says nothing of the service. */
