@@ -177,6 +177,7 @@ function explain(
   // Of a service that is down, a gateway says so with 502 or 503.
   if (failure === 'server' && (status === 500 || status === 504) && name.startsWith('platform.explorer.'))
     return { hint: 'request less: add filters or reduce the page size' };
+  if (status === 413) return { hint: 'let what is in front of the service accept larger requests' };
   if (failure === 'server' && isPage && status >= FIRST_GATEWAY_STATUS)
     return { hint: status === 503 ? `${GATEWAY}, or lower \`limits.requestsPerSecond\` of this target` : GATEWAY };
   return {};
