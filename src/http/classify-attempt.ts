@@ -31,6 +31,8 @@ const SPECIFIC_TLS_HINTS: Readonly<Record<string, readonly [service: string, pro
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: [OLD_TLS, OLD_TLS],
   ERR_SSL_UNSUPPORTED_PROTOCOL: [OLD_TLS, OLD_TLS],
 };
+const UNREACHED =
+  'check `url` of this target, and whether the service runs: the proxy does not reach it, or fails itself';
 const CHECK_PROXY =
   'check HTTPS_PROXY or HTTP_PROXY, its user and password, whether it permits CONNECT to this port, and whether this host belongs in NO_PROXY';
 
@@ -79,7 +81,7 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
       retryable: proxyStatus < 500 ? 'no' : 'yes',
       // A tunnel that is refused has carried nothing. Who else answered 407 has received the request.
       notProcessed: causes.some(({ message }) => message.startsWith('Proxy response')),
-      hint: CHECK_PROXY,
+      hint: proxyStatus < 500 ? CHECK_PROXY : UNREACHED,
     });
   }
   if (codes.includes('UND_ERR_HEADERS_OVERFLOW')) {
@@ -127,7 +129,8 @@ function unsent(proxy?: ProxyError): Partial<HttpFailure> {
 
 function untrustedConnection(code: string, proxy: ProxyError | undefined): HttpFailure {
   const isProxy = proxy?.place === 'to the proxy';
-  const [ofService, ofProxy] = SPECIFIC_TLS_HINTS[code] ?? [TLS_HINT, PROXY_TLS_HINT];
+  const general = proxy ? `${TLS_HINT}, or \`caFile\` to the authority of the proxy, if it opens TLS` : TLS_HINT;
+  const [ofService, ofProxy] = SPECIFIC_TLS_HINTS[code] ?? [general, PROXY_TLS_HINT];
   return problem('unreachable', `the TLS connection${isProxy ? ' to the proxy' : ''} failed: ${code}`, {
     retryable: 'no',
     hint: isProxy ? ofProxy : ofService,
