@@ -1,7 +1,7 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { systemLack } from '../core/fs.ts';
-import { AttemptError, type FailureKind, HINTS, type HttpFailure, ProxyError } from './errors.ts';
+import { AttemptError, type FailureKind, type HttpFailure, ProxyError } from './errors.ts';
 import { TUNNEL_PART } from './transport.ts';
 
 /** OpenSSL's names of certificates that do not verify and of failed handshakes. Another attempt does not help. */
@@ -31,8 +31,7 @@ const SPECIFIC_TLS_HINTS: Readonly<Record<string, readonly [service: string, pro
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: [OLD_TLS, OLD_TLS],
   ERR_SSL_UNSUPPORTED_PROTOCOL: [OLD_TLS, OLD_TLS],
 };
-const UNREACHED =
-  'check `url` of this target, and whether the service runs: the proxy does not reach it, or fails itself';
+const UNREACHED = 'check the address of the service, and whether it runs: the proxy does not reach it, or fails itself';
 const CHECK_PROXY =
   'check HTTPS_PROXY or HTTP_PROXY, its user and password, whether it permits CONNECT to this port, and whether this host belongs in NO_PROXY';
 
@@ -113,8 +112,7 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
 function noConnectionInTime({ connectMs }: HttpTimeouts, proxy: ProxyError | undefined): HttpFailure {
   const waitedMs = proxy?.place === 'through the proxy' ? connectMs * TUNNEL_PART : connectMs;
   const what = proxy ? `no connection ${proxy.place}` : 'no connection';
-  const hint = proxy ? CHECK_PROXY : HINTS.unreachable;
-  return problem('timeout', `${what} within ${formatSeconds(waitedMs)}`, { ...unsent(), hint });
+  return problem('timeout', `${what} within ${formatSeconds(waitedMs)}`, unsent(proxy));
 }
 
 /** A proxy that refuses says nothing of the service. */

@@ -88,6 +88,7 @@ export const HINTS: Partial<Record<FailureKind, string>> = {
   'rate-limited': 'lower `limits.requestsPerSecond` or `limits.share` of this target, or try later',
   'too-long-wait': 'try later, or raise `maxWait`',
   unreachable: 'check `url` of this target, the network and the proxy settings',
+  timeout: 'check `url` of this target, the network and the service, or try later',
   truncated: 'try again; if it persists, check what is in front of the service',
   malformed: 'check `url` of this target: a proxy or a login page may respond in its place',
   'too-large': 'request less: add filters or reduce the page size',
