@@ -35,6 +35,14 @@ const UNREACHED = 'check the address of the service, and whether it runs: the pr
 const CHECK_PROXY =
   'check HTTPS_PROXY or HTTP_PROXY, its user and password, whether it permits CONNECT to this port, and whether this host belongs in NO_PROXY';
 
+/** Of one of the ports that fetch refuses (https://fetch.spec.whatwg.org/#port-blocking). */
+const RESERVED_PORT: HttpFailure = {
+  failure: 'unreachable',
+  message: 'no request is sent to this port: browsers reserve it for another protocol',
+  hint: 'let the service, or a proxy in front of it, listen at another port',
+  notProcessed: true,
+};
+
 /** Codes of gzip and deflate, and of Brotli. */
 const UNPACKING = /^(?:Z_|ERR__ERROR_)/u;
 const CHECK_ENCODING = 'check what is in front of the service: the body is not what its `Content-Encoding` says';
@@ -68,21 +76,9 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
   if (codes.includes('ECONNREFUSED')) return refusedConnection(causes, proxy);
   const untrusted = codes.find((code) => UNTRUSTED.test(code));
   if (untrusted) return untrustedConnection(untrusted, proxy);
-  if (causes.some(({ message }) => message === 'bad port'))
-    return problem('unreachable', 'no request is sent to this port: browsers reserve it for another protocol', {
-      retryable: 'no',
-      notProcessed: true,
-      hint: 'let the service, or a proxy in front of it, listen at another port',
-    });
+  if (causes.some(({ message }) => message === 'bad port')) return RESERVED_PORT;
   const proxyStatus = causes.map(readProxyStatus).find((status) => status !== undefined);
-  if (proxyStatus !== undefined) {
-    return problem('unreachable', `the proxy answered ${proxyStatus}`, {
-      retryable: proxyStatus < 500 ? 'no' : 'yes',
-      // A tunnel that is refused has carried nothing. Who else answered 407 has received the request.
-      notProcessed: causes.some(({ message }) => message.startsWith('Proxy response')),
-      hint: proxyStatus < 500 ? CHECK_PROXY : UNREACHED,
-    });
-  }
+  if (proxyStatus !== undefined) return refusedTunnel(proxyStatus, causes);
   if (codes.includes('UND_ERR_HEADERS_OVERFLOW')) {
     return problem('too-large', 'the response headers are larger than allowed', {
       retryable: 'no',
@@ -119,6 +115,15 @@ function noConnectionInTime({ connectMs }: HttpTimeouts, proxy: ProxyError | und
 function refusedConnection(causes: readonly Error[], proxy: ProxyError | undefined): HttpFailure {
   if (proxy) return problem('unreachable', 'the proxy refused the connection (ECONNREFUSED)', unsent(proxy));
   return problem('unreachable', 'connection refused (ECONNREFUSED)', { ...unsent(), refusedPort: readPort(causes) });
+}
+
+function refusedTunnel(status: number, causes: readonly Error[]): HttpFailure {
+  return problem('unreachable', `the proxy answered ${status}`, {
+    retryable: status < 500 ? 'no' : 'yes',
+    // A tunnel that is refused has carried nothing. Who else answered 407 has received the request.
+    notProcessed: causes.some(({ message }) => message.startsWith('Proxy response')),
+    hint: status < 500 ? CHECK_PROXY : UNREACHED,
+  });
 }
 
 function unsent(proxy?: ProxyError): Partial<HttpFailure> {
