@@ -168,8 +168,7 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   const prefix = isOpen ? 'interrupted; ' : '';
   if (status === 'failed') return conclude(attempt, entry, { status, reason, after });
   if (status === 'applied') {
-    const detail = reading && 'reason' in reading.precondition ? `: ${reading.precondition.reason}` : '';
-    return conclude(attempt, entry, { ...confirmedLate(`${prefix}${reason}${detail}`), after });
+    return conclude(attempt, entry, { ...confirmedLate(`${prefix}${reason}`), after });
   }
   const advice = 'check the subject, and make a new plan if the action is still needed';
   const doubt: Conclusion = { status, reason: `${prefix}${reason}: ${advice}`, after };
@@ -263,7 +262,7 @@ async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']) {
   const settled = (status: ActionStatus, reason: string) => ({ status, reason, reading: last.reading });
   if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
   if (isInterrupted) return settled('unconfirmed', INTERRUPTED);
-  if (last.isConfirmed && samples.at(-2)?.isConfirmed) return settled('applied', 'readings show that it was applied');
+  if (last.isConfirmed && samples.at(-2)?.isConfirmed) return settled('applied', describeApplied(last.reading));
   if (!samples.every(({ reading }) => reading?.precondition.state === 'ready')) {
     return settled('unconfirmed', explainDoubt(last));
   }
@@ -273,6 +272,12 @@ async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']) {
   const isRepeatable = retryPolicy !== 'never' || method === 'DELETE';
   if (!isRepeatable) return settled('unconfirmed', 'readings do not show it, but it may still be in progress');
   return settled('failed', `readings over ${formatSeconds(lagMs)} agree that it was not applied`);
+}
+
+/** Also what was read: a gateway that sends a call twice has a key rotated twice. */
+function describeApplied(reading: Reading | undefined): string {
+  const detail = reading && 'reason' in reading.precondition ? `: ${reading.precondition.reason}` : '';
+  return `readings show that it was applied${detail}`;
 }
 
 function explainDoubt({ reading, error }: Sample): string {

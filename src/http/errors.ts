@@ -51,8 +51,15 @@ export class AttemptError extends Error {
   }
 }
 
-/** No connection to a proxy, or through it. */
-export class ProxyError extends Error {}
+/** No connection to a proxy, or through it: nothing was sent to the service. */
+export class ProxyError extends Error {
+  readonly place: 'to the proxy' | 'through the proxy';
+
+  constructor(place: ProxyError['place'], cause: Error) {
+    super('not connected', { cause });
+    this.place = place;
+  }
+}
 
 /** For `catch`: an attempt that failed. @throws every other error */
 export function catchAttempt(error: unknown): AttemptError {
@@ -81,7 +88,8 @@ export const HINTS: Partial<Record<FailureKind, string>> = {
   'rate-limited': 'lower `limits.requestsPerSecond` or `limits.share` of this target, or try later',
   'too-long-wait': 'try later, or raise `maxWait`',
   unreachable: 'check `url` of this target, the network and the proxy settings',
-  truncated: 'the response was cut off; try again',
+  timeout: 'check `url` of this target, the network and the service, or try later',
+  truncated: 'try again; if it persists, check what is in front of the service',
   malformed: 'check `url` of this target: a proxy or a login page may respond in its place',
   'too-large': 'request less: add filters or reduce the page size',
   'in-use': 'detach or remove what uses it first',

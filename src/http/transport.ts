@@ -106,7 +106,7 @@ function createDispatcher(
     ...more,
     connect: { ...tls, timeout: timeouts.connectMs },
     factory: (origin: string | URL, options: Pool.Options) =>
-      createPatchedPool(timeouts.connectMs * 2, origin, options),
+      createPatchedPool(timeouts.connectMs * TUNNEL_PART, origin, options),
   };
   const httpProxy = parseProxy('HTTP_PROXY', env.HTTP_PROXY ?? env.http_proxy, redactor);
   const httpsProxy = parseProxy('HTTPS_PROXY', env.HTTPS_PROXY ?? env.https_proxy, redactor);
@@ -114,7 +114,8 @@ function createDispatcher(
   return new EnvHttpProxyAgent({
     ...shared,
     requestTls: tls,
-    proxyTls: { rejectUnauthorized: true },
+    proxyTls: { rejectUnauthorized: true, timeout: timeouts.connectMs },
+    clientFactory: createProxyPool,
     httpProxy,
     httpsProxy,
     noProxy: env.NO_PROXY ?? env.no_proxy ?? '',
@@ -151,6 +152,19 @@ export function readPem(file: string, field: string): string {
   return readNamedFile(file, { code: 'CONFIG', name, hint, maxKibibytes: MAX_PEM_KIBIBYTES, isLatin1: true });
 }
 
+/** A tunnel through a proxy takes so many times as long as one connection, at most. */
+export const TUNNEL_PART = 2;
+
+/** The connections to a proxy itself, each of which becomes a tunnel. */
+function createProxyPool(proxy: URL, options: Pool.Options): Pool {
+  const open = options.connect as buildConnector.connector;
+  return new Pool(proxy, { ...options, connect: (to, callback) => open(to, withProxyError('to the proxy', callback)) });
+}
+
+function withProxyError(place: ProxyError['place'], callback: buildConnector.Callback): buildConnector.Callback {
+  return (...result) => (result[0] ? callback(new ProxyError(place, result[0]), null) : callback(...result));
+}
+
 /** A pool of connections with defects of undici 7 corrected: see `deferSocketEnd` and `withConnectTimeout`. */
 function createPatchedPool(connectMs: number, origin: string | URL, options: Pool.Options): Pool {
   const { connect } = options;
@@ -158,17 +172,23 @@ function createPatchedPool(connectMs: number, origin: string | URL, options: Poo
   const open = isProxied ? connect : buildConnector({ ...connect });
   return new Pool(origin, {
     ...options,
-    connect: (to, callback) =>
-      open(
-        to,
-        withConnectTimeout((...result) => {
-          const [error, socket] = result;
-          if (socket) deferSocketEnd(socket);
-          if (error && isProxied) callback(new ProxyError('not connected', { cause: error }), null);
-          else callback(...result);
-        }, connectMs),
-      ),
+    connect: (to, callback) => {
+      const done = isProxied ? withProxyError('through the proxy', callback) : callback;
+      const opened: buildConnector.Callback = (...result) => {
+        const [, socket] = result;
+        // What answers before it is asked is the proxy itself; undici would wait for an event that Node has already emitted.
+        if (isProxied && socket && socket.readableLength > 0) return void done(leave(socket), null);
+        if (socket) deferSocketEnd(socket);
+        done(...result);
+      };
+      open(to, withConnectTimeout(opened, connectMs));
+    },
   });
+}
+
+function leave(socket: Socket): Error {
+  socket.destroy();
+  return new Error('answered before it was asked');
 }
 
 /**

@@ -111,13 +111,13 @@ const UNKNOWN_TOKEN = /ACL token (?:not found|expired|is invalid)|token lookup f
 
 function classifyFailure(operation: Operation, answer: Answer): FailureKind {
   const { kind } = operation;
-  const { status, message } = answer;
+  const { status, message, isPage } = answer;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
   if (status === 403 && /(?:ACL|token) (?:not found|expired)/iu.test(message)) return 'unauthorized';
   if (kind === 'scheduler' && UNKNOWN_TOKEN.test(message)) return 'unauthorized';
   if (status === 404) return isWrongMount(operation, answer) ? 'wrong-mount' : 'not-found';
   const isSealed = SEALED_STATUSES.includes(status) || (status === 500 && NO_ACTIVE_NODE.test(message));
-  if (kind === 'secrets' && isSealed) return 'sealed';
+  if (kind === 'secrets' && isSealed && !isPage) return 'sealed'; // a page is of a gateway, whose service may be well
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';
   if (status === 500 && kind === 'scheduler' && /not found|no such (?!host|file)/iu.test(message)) return 'not-found';
   return FAILURES[status] ?? (status >= 500 ? 'server' : 'invalid');
@@ -144,12 +144,14 @@ function isTransient({ kind }: Operation, { status, message }: Answer): boolean 
   return TRANSIENT_500[kind]?.test(message) ?? true;
 }
 
+const GATEWAY = 'what is in front of the service answered: check that';
+
 /** A hint; where a permission of the token may be missing, that as well. */
 function explain(
   { name, kind, path, body }: Operation,
   permission: string,
   failure: FailureKind,
-  { status, message }: Answer,
+  { status, message, isPage }: Answer,
 ): Pick<HttpFailure, 'hint' | 'lacks'> {
   const lack = `the token lacks the permission "${permission}"`;
   if (failure === 'not-found' && kind === 'platform' && permission !== NO_RIGHTS.text) {
@@ -175,6 +177,9 @@ function explain(
   // Of a service that is down, a gateway says so with 502 or 503.
   if (failure === 'server' && (status === 500 || status === 504) && name.startsWith('platform.explorer.'))
     return { hint: 'request less: add filters or reduce the page size' };
+  if (status === 413) return { hint: 'let what is in front of the service accept larger requests' };
+  if (failure === 'server' && isPage && status >= FIRST_GATEWAY_STATUS)
+    return { hint: status === 503 ? `${GATEWAY}, or lower \`limits.requestsPerSecond\` of this target` : GATEWAY };
   return {};
 }
 

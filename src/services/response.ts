@@ -162,11 +162,17 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
   if (operation.responseType === 'any') return;
   const isComplete = isList(operation) ? findItems(operation, value) !== undefined : saysSomething(operation, value);
   if (!isComplete || !SHAPES[operation.responseType].matches?.(value))
-    throw misses(summarize(response), explainWrapping(value));
+    throw misses(summarize(response), value === undefined ? explainBroken(text) : explainWrapping(value));
   const asked = findOther(operation, args, value);
   if (asked === undefined) return;
   const message = `the response for ${asked} describes another item`;
   throw new AttemptError({ failure: 'malformed', status: response.status, message, retryable: 'few' });
+}
+
+/** What begins as JSON and is none was cut where no length told so: without `Content-Length`, or compressed. */
+function explainBroken(text: string): string | undefined {
+  if (!/^\s*[{[]/u.test(text)) return undefined;
+  return 'try again; if it persists, something in front of the service cuts its answers';
 }
 
 /** The item that was asked for, where the answer says that it describes another one. */

@@ -49,7 +49,7 @@ describe('doctor', () => {
     });
     await place.configure((config) => {
       findTarget(config, 'acme').token = 'wrong-token';
-      findTarget(config, 'consul').url = 'http://127.0.0.1:9';
+      findTarget(config, 'consul').url = 'http://127.0.0.1:65000';
       config.mail = { smtp: 'smtp://127.0.0.1:9', from: 'a@acme.example' };
     });
     const { exit, stdout } = await place.tidemark(['doctor', '--json', '--now', '2020-01-01T00:00:00Z']);
@@ -67,6 +67,16 @@ describe('doctor', () => {
     expect(stdout).not.toContain('wrong-token');
   });
 
+  test('a proxy that is down is what to repair, and not the service', async () => {
+    const place = await testProject({ workspaces: 5 });
+    const { exit, stdout } = await place.tidemark(['doctor'], {
+      env: { HTTP_PROXY: 'http://tide:word-1234@127.0.0.1:9' },
+    });
+    expect(exit).toBe(1);
+    expect(stdout.split('\nNext:\n')[1]).toMatch(/consul: check HTTPS_PROXY or HTTP_PROXY/u);
+    expect(stdout).not.toContain('word-1234');
+  });
+
   test('ends with what to do next: repairs in order, or how to go on', async () => {
     const place = await testProject({ workspaces: 5 });
     const now = new Date(place.sandbox.now).toISOString();
@@ -79,7 +89,7 @@ describe('doctor', () => {
     expect(pulled.stdout).toMatch(/\nNext:\n(?:.*\n)* {2}\d\. look at `tidemark status`\n.*`tidemark schedule`.*\n$/u);
     await place.configure((config) => {
       findTarget(config, 'acme').token = 'wrong-token';
-      findTarget(config, 'consul').url = 'http://127.0.0.1:9';
+      findTarget(config, 'consul').url = 'http://127.0.0.1:65000';
     });
     const { stdout } = await place.tidemark(['doctor', '--now', now]);
     const [table = '', steps = ''] = stdout.split('\nNext:\n');

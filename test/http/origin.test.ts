@@ -230,6 +230,16 @@ describe('TLS', () => {
   });
 });
 
+it('a port that fetch refuses is told from a service that is down', async () => {
+  const { client, metrics } = createTestClient(createTarget('platform', 'http://127.0.0.1:6000'));
+  await expect(client.call(platform.views.list, {}, { metrics })).rejects.toMatchObject({
+    failure: 'unreachable',
+    message: expect.stringContaining('no request is sent to this port'),
+    hint: expect.stringContaining('another port'),
+  });
+  expect(metrics.retries).toBe(0);
+});
+
 describe('proxies', () => {
   interface Proxy {
     readonly url: string;
@@ -237,13 +247,15 @@ describe('proxies', () => {
     readonly credentials: (string | undefined)[];
   }
 
-  async function proxy(): Promise<Proxy> {
+  /** @param drops how many tunnels it closes without an answer */
+  async function proxy(drops = 0): Promise<Proxy> {
     const tunnels: string[] = [];
     const credentials: (string | undefined)[] = [];
     const server = createHttpServer();
     server.on('connect', (request, socket) => {
       tunnels.push(request.url ?? '');
       credentials.push(request.headers['proxy-authorization']);
+      if (tunnels.length <= drops) return void socket.destroy();
       const [host = '', port = ''] = (request.url ?? '').split(':');
       const onward = connectSocket(Number(port), host, () => {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
@@ -277,6 +289,15 @@ describe('proxies', () => {
       env: { HTTPS_PROXY: 'http://127.0.0.1:1' },
     });
     expect((await client.call(platform.views.list)).status).toBe(200);
+    await client.close();
+  });
+
+  it('that close a tunnel have sent nothing: a change is sent once another is open', async () => {
+    const through = await proxy(1);
+    const server = await serve((_request, response) => response.end('{}'));
+    const { client } = createTestClient(createTarget('scheduler', server.origin), { env: { HTTP_PROXY: through.url } });
+    expect((await client.call(scheduler.policies.delete, { policy_name: 'p' })).status).toBe(200);
+    expect([through.tunnels.length, server.requests.length]).toEqual([2, 1]);
     await client.close();
   });
 

@@ -113,6 +113,9 @@ describe('what a status means, and whether a read is repeated', () => {
       'a proxy or a login page',
     ],
     ['secrets', secrets.keys.list, 404, 'default backend - 404', 1, 'not-found', '`url`'],
+    ['secrets', secrets.keys.list, 503, PAGE, ALL, 'server', 'what is in front of the service answered'],
+    ['secrets', secrets.keys.rotate, 413, PAGE, 1, 'too-large', 'accept larger requests'],
+    ['mesh', roots, 502, PAGE, ALL, 'server', 'what is in front of the service answered'],
     ['secrets', secrets.keys.read, 404, '{"errors":["no key an HTML page"]}', 1, 'not-found', 'does not exist'],
     [
       'platform',

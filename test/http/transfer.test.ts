@@ -118,6 +118,11 @@ describe('incomplete responses', () => {
     expect(metrics).toMatchObject({ requests: attempts, retries: attempts - 1 });
   });
 
+  it('JSON that was cut where no length tells so is not taken for another service', async () => {
+    const { result } = await ask('platform', platform.views.list, json('{"data":[{"id":1}'));
+    expect(result).toMatchObject({ hint: expect.stringContaining('cuts its answers') });
+  });
+
   it.each([
     ['999 Odd', 1, '999 is not a status of HTTP'],
     ['600 Odd', 1, '600 is not a status of HTTP'],

@@ -267,7 +267,7 @@ test('a wrong token, an unknown organization and an unreachable host are each re
   await place.configure((config) => {
     findTarget(config, 'acme').organization = 'acne';
     findTarget(config, 'vault').token = 'wrong-token-1234';
-    findTarget(config, 'consul').url = 'http://127.0.0.1:9';
+    findTarget(config, 'consul').url = 'http://127.0.0.1:65000';
   });
   const sources = ['agent_pools', 'keys', 'ca_roots', 'autoscaler_health'].flatMap((name) => ['--source', name]);
   const { stderr, stdout } = await place.pull(sources, 1);

@@ -115,7 +115,7 @@ test('a lost response is resolved by readings over the lag that agree', async ()
   };
   const applied = await harness.apply([], 1);
   expect(harness.statuses(applied)).toEqual([
-    ['applied', expect.stringContaining('readings show that it was applied')],
+    ['applied', expect.stringContaining('readings show that it was applied: the agent is gone')],
     ['failed', expect.stringContaining('readings over 0.2 s agree that it was not applied')],
     ['applied', null],
   ]);
@@ -305,6 +305,28 @@ test.each(['reap-dead-agents', 'rotate-old-keys'])(
     expect(listWrites(place.sandbox.log)).toHaveLength(1);
   },
 );
+
+test('a rotation that a gateway sends twice says which version the key has', async () => {
+  const place = await playbookHarness({
+    playbook: 'rotate-old-keys',
+    updatesTable: false,
+    faultHook: ({ method, path }) => {
+      const name = /\/key\/([^/]+)\/rotate$/u.exec(path)?.[1];
+      if (method !== 'POST' || name === undefined) return undefined;
+      const { versions } = place.sandbox.services.secrets.state.keys.get(name)!;
+      versions.push(versions.at(-1)!, versions.at(-1)!);
+      return { status: 504, body: '<html></html>' };
+    },
+  });
+  const { actions } = await place.plan(['--max-percent', '100', '--limit', '1']);
+  await place.approve();
+  const [row] = (await place.apply()).json<Applied>().rows;
+  const version = Number(actions[0]?.guard.inputs.latest_version) + 2;
+  expect(row).toMatchObject({
+    status: 'applied',
+    reason: expect.stringMatching(new RegExp(`^secrets\\.keys\\.rotate .* its newest version is ${version}$`, 'u')),
+  });
+});
 
 test('it completes while a run holds the warehouse; the next run updates the table', async () => {
   await harness.useApprovedPlan();

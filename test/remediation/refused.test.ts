@@ -62,7 +62,10 @@ test.each([403, 422, 426])(
       if (readings >= 0 && readings++ === 1) agents.splice(0, agents.length, ...agents.filter((one) => one.id !== id));
       return undefined;
     };
-    const late = ['applied', expect.stringMatching(/^platform\.agents\.delete .* readings show that it was applied$/u)];
+    const late = [
+      'applied',
+      expect.stringMatching(/^platform\.agents\.delete .* readings show that it was applied: the agent is gone$/u),
+    ];
     expect(harness.statuses(await harness.apply())).toEqual([['applied', null], late, ['applied', null]]);
     expect(harness.writes().filter((write) => write.endsWith(id))).toHaveLength(1);
   },

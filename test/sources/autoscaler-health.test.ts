@@ -63,7 +63,7 @@ test('an autoscaler behind a proxy that does not listen is unknown, whatever the
   await moveTo(place, `http://scaler.example:${new URL(closed).port}`);
   const { exit, stderr } = await place.tidemark(['pull', '--now', at(place, 24)], { env: { HTTP_PROXY: closed } });
   expect(exit, stderr).toBe(3);
-  expect(stderr).toContain('connection refused (ECONNREFUSED)');
+  expect(stderr).toContain('the proxy refused the connection (ECONNREFUSED)');
   expect(await place.rows('select alive from autoscaler_health')).toEqual([{ alive: true }]);
 });
 

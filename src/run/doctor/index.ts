@@ -8,6 +8,7 @@ import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { secretWeakness } from '../../core/redact/weak-secrets.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
+import { HINTS } from '../../http/errors.ts';
 import type { ServiceClient, ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
@@ -135,7 +136,9 @@ async function checkTarget(context: CheckContext, target: Target): Promise<reado
   const probe = await probeTarget(client, known, redactor);
   const { probes, isLacking, unreachable, noService } = probe;
   if (unreachable) {
-    list.fail('reachable', formatError(unreachable), `${checkUrl}, and the network`);
+    const { hint = HINTS.unreachable } = unreachable;
+    const repair = hint === HINTS.unreachable ? `${checkUrl}, and the network` : `${target.name}: ${hint}`;
+    list.fail('reachable', formatError(unreachable), repair);
     return list.checks;
   }
   list.ok('reachable', target.url);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect as connectTo, createServer as createNetServer, type Server } from 'node:net';
@@ -48,6 +48,31 @@ function certificate(name: string, subject: string, extension: string, authority
   );
 }
 
+/** Of the server, for a day of the past. */
+function endedCertificate(): void {
+  openssl('req', '-new', '-key', 'server.key', '-subj', '/CN=localhost', '-out', 'ended.csr');
+  writeFileSync(join(folder, 'ended.index'), '');
+  writeFileSync(join(folder, 'ended.cnf'), ENDED_CONFIG);
+  openssl('ca', '-batch', '-config', 'ended.cnf', '-in', 'ended.csr', '-out', 'ended.pem');
+  copyFileSync(join(folder, 'server.key'), join(folder, 'ended.key'));
+}
+
+const ENDED_CONFIG = `[ca]
+default_ca = d
+[d]
+database = ended.index
+rand_serial = yes
+new_certs_dir = .
+certificate = ca.pem
+private_key = ca.key
+default_md = sha256
+default_startdate = 20200101000000Z
+default_enddate = 20200102000000Z
+policy = p
+[p]
+commonName = supplied
+`;
+
 beforeAll(async () => {
   folder = await tempFolder(atEnd);
   certificate('ca', 'Test authority', 'keyUsage=keyCertSign');
@@ -55,6 +80,7 @@ beforeAll(async () => {
   certificate('elsewhere', 'elsewhere.example', 'subjectAltName=DNS:elsewhere.example', 'ca');
   certificate('client', 'tidemark', 'extendedKeyUsage=clientAuth', 'ca');
   certificate('self', 'localhost', 'subjectAltName=DNS:localhost');
+  endedCertificate();
   sandbox = await startTestSandbox({ workspaces: 10 });
   atEnd(() => sandbox.close());
 });
@@ -125,6 +151,8 @@ async function pull({ url, target = {}, env = {}, timeouts = {} }: Asked) {
   return { run, rows: Number(row?.n) };
 }
 
+const OLD_TLS: ServerOptions = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' };
+
 describe('TLS', () => {
   test('is verified by the authority that caFile names', async () => {
     const { run, rows } = await pull({
@@ -135,21 +163,24 @@ describe('TLS', () => {
     expect(rows).toBeGreaterThan(0);
   });
 
-  test.each([
+  test.each<[string, string, string | undefined, RegExp, string, ServerOptions?]>([
     [
       'an authority that is not known',
       'server',
       undefined,
       /UNABLE_TO_VERIFY_LEAF_SIGNATURE|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER/u,
+      'set `caFile`',
     ],
-    ['a certificate that nobody signed', 'self', 'ca', /DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY/u],
-    ['a certificate of another host', 'elsewhere', 'ca', /ERR_TLS_CERT_ALTNAME_INVALID/u],
-  ])('rejects %s at once, with a hint', async (_, name, authority, code) => {
+    ['a certificate that nobody signed', 'self', 'ca', /DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY/u, 'set `caFile`'],
+    ['a certificate of another host', 'elsewhere', 'ca', /ERR_TLS_CERT_ALTNAME_INVALID/u, 'write a host'],
+    ['a certificate that has ended', 'ended', 'ca', /CERT_HAS_EXPIRED/u, 'renew the certificate'],
+    ['old TLS', 'server', 'ca', /ERR_SSL_\w+/u, 'it must speak TLS 1.2', OLD_TLS],
+  ])('rejects %s at once, with a hint', async (_, name, authority, code, hint, more) => {
     const target = authority === undefined ? {} : { caFile: pem(authority) };
-    const { run, rows } = await pull({ url: `https://localhost:${await secure(name)}`, target });
+    const { run, rows } = await pull({ url: `https://localhost:${await secure(name, more)}`, target });
     expect(run.exit).toBe(3);
     expect(run.stderr).toMatch(
-      new RegExp(`the TLS connection failed: (?:${code.source}): https://localhost:\\d+: set \`caFile\``, 'u'),
+      new RegExp(`the TLS connection failed: (?:${code.source}): https://localhost:\\d+: ${hint}`, 'u'),
     );
     expect(run.stderr).toContain('(autoscaler_health, autoscaler_metrics; 2 requests)');
     expect(rows).toBe(0);
@@ -211,7 +242,7 @@ describe('a proxy', () => {
       env: { HTTPS_PROXY: `http://127.0.0.1:${port}` },
     });
     expect(run.exit).toBe(3);
-    expect(run.stderr).toContain('the TLS connection failed');
+    expect(run.stderr).toMatch(/the TLS connection failed: .* or to the authority of the proxy/u);
   });
 
   test.each(['localhost', '*', 'example.com,localhost'])('is not used if NO_PROXY is %s', async (names) => {
@@ -232,9 +263,18 @@ describe('a proxy', () => {
       'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
       /the proxy answered 407: \S+: check HTTPS_PROXY.*; 2 requests\)/u,
     ],
-    ['fails', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy answered 502.*; 4 requests\)/u],
-    ['hangs up without an answer', '', /no connection.*; 4 requests\)/u],
-    ['does not answer', undefined, /no connection within.*; 4 requests\)/u],
+    [
+      'fails',
+      'HTTP/1.1 502 Bad Gateway\r\n\r\n',
+      /the proxy answered 502.*the proxy does not reach it.*; 4 requests\)/u,
+    ],
+    ['hangs up without an answer', '', /no connection through the proxy.*: check HTTPS_PROXY.*; 4 requests\)/u],
+    [
+      'does not answer',
+      undefined,
+      /no connection through the proxy within 0.2 s: .*check HTTPS_PROXY.*; 4 requests\)/u,
+    ],
+    ['speaks no HTTP', 'x\r\n\r\n', /the answer of the proxy is not valid HTTP: check HTTPS_PROXY.*; 4 requests\)/u],
   ])('that %s is reported', async (_, answer, says) => {
     const port = await listening(
       createNetServer((socket) => {
@@ -285,7 +325,33 @@ describe('a proxy', () => {
       env,
     });
     expect(run.exit).toBe(3);
-    expect(run.stderr).toMatch(/connection refused.*proxy settings/u);
+    expect(run.stderr).toMatch(/the proxy refused the connection \(ECONNREFUSED\).*check HTTPS_PROXY/u);
     expect(run.stderr).not.toContain('pass-word');
+  });
+
+  test.each<[string, string, () => Promise<number>, RegExp]>([
+    ['has no name', 'http://proxy.invalid', async () => 9, /no connection to the proxy \(E\w+\).*check HTTPS_PROXY/u],
+    ['is not trusted', 'https://localhost', () => secure('self'), /to the proxy failed: .*set NODE_EXTRA_CA_CERTS/u],
+    [
+      'has no TLS',
+      'https://localhost',
+      () => listening(createNetServer((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 \r\n\r\n')))),
+      /to the proxy failed: ERR_SSL_WRONG_VERSION_NUMBER: .*begin the URL in HTTPS_PROXY or HTTP_PROXY with http:/u,
+    ],
+  ])('that %s is told apart from the service', async (_, origin, listen, says) => {
+    const { run } = await pull({
+      url: `https://localhost:${await secure('server')}`,
+      target: { caFile: pem('ca') },
+      env: { HTTPS_PROXY: `${origin}:${await listen()}` },
+    });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toMatch(says);
+  });
+
+  test('that answers a tunnel with a page of its own is not the service', async () => {
+    const page = 'HTTP/1.1 200 OK\r\n\r\n<html></html>';
+    const port = await listening(createNetServer((socket) => void socket.once('data', () => socket.end(page))));
+    const { run } = await pull({ url: 'http://localhost:65000', env: { HTTP_PROXY: `http://127.0.0.1:${port}` } });
+    expect(run.stderr).toMatch(/no connection through the proxy: .*check HTTPS_PROXY/u);
   });
 });
