@@ -94,6 +94,7 @@ function buildHeaders(operation: Operation, target: Target, hasBody: boolean): R
   const isJsonApi = target.kind === 'platform' && operation.responseType !== 'csv';
   return {
     'User-Agent': 'tidemark',
+    'Cache-Control': 'no-cache', // a cache on the way asks the service first: an answer that is acted on is of now
     Accept: isJsonApi ? JSON_API : operation.responseType === 'csv' ? '*/*' : 'application/json',
     ...(isJsonApi && { 'Content-Type': JSON_API }),
     ...(hasBody && !isJsonApi && { 'Content-Type': 'application/json' }),

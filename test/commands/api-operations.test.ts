@@ -38,7 +38,11 @@ describe.each(['spec', 'hashicorp'] as const)('every operation through the comma
     expect(sent?.method).toBe(method);
     expect(decodeURIComponent(sent?.path ?? '')).toBe(expectedPath);
     expect(Object.fromEntries(new URLSearchParams(sent?.query))).toEqual(query ?? queryOf(given));
-    expect(sent?.headers).toMatchObject({ ...headers, ...tokenOf(operation, sandbox, flavor) });
+    expect(sent?.headers).toMatchObject({
+      ...headers,
+      ...tokenOf(operation, sandbox, flavor),
+      'cache-control': 'no-cache',
+    });
     const expectedBody = flavor === 'hashicorp' && listed.hashicorp?.sends?.(sandbox);
     expect(sent?.body).toBe(expectedBody ? JSON.stringify(expectedBody) : bodyText);
     expect(sent?.status === status || (status === undefined && Math.floor((sent?.status ?? 0) / 100) === 2)).toBe(true);
