@@ -71,6 +71,14 @@ describe('a token of the secrets service', () => {
     expect(info.rights).toMatchObject({ 'consul/roles': ['list'], 'consul/roles/+': ['read'], 'keymgmt/key': null });
   });
 
+  test('has the capabilities on a list that a server tells of its path with a slash at the end', async () => {
+    const { described } = await describeAt('secrets', {
+      '/auth/token/lookup-self': lookup,
+      '/sys/capabilities-self': { data: { 'keymgmt/kms/+/key': ['deny'], 'keymgmt/kms/+/key/': ['list'] } },
+    });
+    expect((await described).rights).toMatchObject({ 'keymgmt/kms/+/key': ['list'] });
+  });
+
   test('is described without its secret, and without what changes with every use', async () => {
     const { described } = await describeAt('secrets', { '/auth/token/lookup-self': lookup });
     const info = await described;
