@@ -1,17 +1,31 @@
 import { describe, expect, test } from 'vitest';
+import type { Flavor } from '../../sandbox/types.ts';
 import { testProject } from '../helpers/test-project.ts';
 import { readRecorded } from '../recorded/recorded.ts';
 
+/** A number in a body, which `JSON.stringify` cannot write. */
+const HUGE = 'the number 99999999999999999999999999';
+
 /** A project whose sandbox returns these bodies by path. */
-function answering(bodies: Readonly<Record<string, unknown>>) {
+function answering(bodies: Readonly<Record<string, unknown>>, flavor: Flavor = 'spec') {
+  const write = (body: unknown) => JSON.stringify(body).replaceAll(/"the number (\d+)"/gu, '$1');
   return testProject({
     workspaces: 2,
+    flavor,
     faultHook: ({ path }) =>
       path in bodies
-        ? { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(bodies[path]) }
+        ? { status: 200, headers: { 'content-type': 'application/json' }, body: write(bodies[path]) }
         : undefined,
   });
 }
+
+test('a token is described with integers of any size', async () => {
+  const data = { policies: ['default'], explicit_max_ttl: HUGE, meta: { build: HUGE } };
+  const place = await answering({ '/v1/auth/token/lookup-self': { data } }, 'hashicorp');
+  await place.pull(['--source', 'tokens', '--target', 'vault']);
+  const [row] = await place.rows('select extra::varchar as extra from tokens');
+  expect(row).toEqual({ extra: `{"explicit_max_ttl":${HUGE.slice(11)},"meta":{"build":${HUGE.slice(11)}}}` });
+});
 
 test('a volume without a namespace is loaded', async () => {
   const claim = { ID: 'al-1', NodeID: 'node-1' };
@@ -245,6 +259,7 @@ test.each([
   ['is garbled', { RootCert: 'garbled' }],
   ['is no text', { IntermediateCerts: [null] }],
   ['is an empty text', { IntermediateCerts: [''] }],
+  ['is a number beyond 2^53', { IntermediateCerts: [HUGE] }],
 ])('what was read of the certificates of a root stays where one of them %s', async (_, fields) => {
   const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
   const answers = { '/v1/agent/connect/ca/roots': { Roots } };
