@@ -136,6 +136,15 @@ describe('what a status means, and whether a read is repeated', () => {
     ['secrets', secrets.keys.read, 200, '{"data":{}}', 3, 'malformed', 'a proxy or a login page'],
     [
       'secrets',
+      secrets.keys.list,
+      200,
+      '{"data":{},"warnings":["Endpoint ignored these unrecognized parameters: [limit]"]}',
+      3,
+      'malformed',
+      'the service warns: Endpoint ignored these unrecognized parameters: [limit]',
+    ],
+    [
+      'secrets',
       secrets.keys.read,
       200,
       '{"data":null,"wrap_info":{"token":"hvs.x","ttl":300,"creation_path":"keymgmt/key/a"},"auth":null}',
