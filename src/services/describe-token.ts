@@ -229,6 +229,7 @@ async function readSchedulerToken(fields: Fields, client: ServiceClient) {
   if (textAt(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
   const type = textAt(fields, 'Type');
   const isManagement = type === 'management';
+  if (!isManagement && type !== 'client') throw new UnreadableField('`Type` as client or management');
   const policies = isManagement ? null : await readOwnPolicies(client);
   return {
     ...aclFields(fields),

@@ -164,6 +164,14 @@ describe('a token of the scheduler', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test('is not described where its type is not known: it may be one that may do everything', async () => {
+    const { described } = await describeAt('scheduler', { '/acl/token/self': { ...token, Type: 'Management' } });
+    await expect(described).rejects.toMatchObject({
+      failure: 'malformed',
+      serviceMessage: 'expected a description of the token with `Type` as client or management',
+    });
+  });
+
   // Nomad before 1.10.1 answers 404.
   test.each([403, 404])('that is unknown is an error, not an anonymous token (%d)', async (status) => {
     const { described } = await describeAt('scheduler', { '/acl/token/self': [status, 'ACL token not found'] });
