@@ -366,6 +366,47 @@ test.each([
   expect(stderr).toContain(`${view}: the ${column} of a row is no text`);
 });
 
+test.each([
+  [
+    'volumes',
+    '/v1/volumes',
+    [{ ID: 'v1', ExternalID: { value: 'vol-1' } }],
+    'volumes: the ExternalID of row 1 is no text',
+  ],
+  ['volumes', '/v1/volumes', [{ ID: 'v1' }, { ID: 'v2', PluginID: 7 }], 'volumes: the PluginID of row 2 is no text'],
+  ['volumes', '/v1/volumes', [{ ID: 'v1', Namespace: ['prod'] }], 'volumes: the Namespace of row 1 is no text'],
+  ['external_volumes', '/v1/volumes/external', { Volumes: [{ ExternalID: 7 }] }, 'the ExternalID of row 1 is no text'],
+  [
+    'volume_snapshots',
+    '/v1/volumes/snapshot',
+    { Snapshots: [{ ID: 's1', ExternalSourceVolumeID: { value: 'vol-1' } }] },
+    'the ExternalSourceVolumeID of row 1 is no text',
+  ],
+  [
+    'mesh_roles',
+    '/v1/mesh/roles/web-read',
+    { data: { token_type: 'client', policy: 'x', policies: [{ Name: 'global-management' }] } },
+    'mesh_roles: the policies of a role are no names',
+  ],
+  [
+    'mesh_roles',
+    '/v1/mesh/roles/web-read',
+    { data: { token_type: 'client', policy: 'x', consul_policies: { 0: 'global-management' } } },
+    'mesh_roles: the consul_policies of a role are no names',
+  ],
+])('%s: what refers to something, and is no text, fails the source: %s %j', async (source, path, body, words) => {
+  const bodies: Record<string, unknown> = {};
+  const place = await answering(bodies);
+  await place.pull(['--source', source]);
+  const read = () => place.rows(`from ${source} order by all`);
+  const before = await read();
+  bodies[path] = body;
+  const { stderr } = await place.pull(['--source', source], 3);
+  expect(stderr).toContain(words);
+  expect(before).not.toEqual([]);
+  expect(await read()).toEqual(before);
+});
+
 describe('what a pool does not list is unknown, and not gone:', () => {
   const POOLS = '/api/v2/organizations/acme/agent-pools';
   const workspaces = { data: [{ id: 'ws-1', type: 'workspaces' }] };
@@ -387,6 +428,7 @@ describe('what a pool does not list is unknown, and not gone:', () => {
     [null, false, all],
     [{ ...related, workspaces: { links: { related: '/x' } } }, false, all],
     [{ ...related, workspaces: { data: null } }, false, all],
+    [{ ...related, workspaces: { data: [{ id: 7 }] } }, false, all],
     [{ ...related, 'allowed-workspaces': {} }, true, all],
     [{ ...related, 'allowed-workspaces': {} }, 'false', all],
     [{ ...related, 'allowed-workspaces': {} }, false, ['attached', 'stacks']],
