@@ -88,6 +88,22 @@ describe('an answer without the maps that are rows fails its source, and ends no
     expect(await place.rows('select allocation_id from volume_allocations')).toEqual([{ allocation_id: 'al-1' }]);
   });
 
+  test.each([
+    { ReadAllocs: {}, WriteAllocs: { value: claim } },
+    { ReadAllocs: { value: {} }, WriteAllocs: claim },
+  ])('a volume whose claims are of other allocations than their names: %o', async (maps) => {
+    const bodies: Record<string, unknown> = {
+      '/v1/volumes': [{ ID: 'v1' }],
+      '/v1/volume/csi/v1': { ID: 'v1', ReadAllocs: {}, WriteAllocs: claim },
+    };
+    const place = await answering(bodies);
+    await place.pull(['--source', 'volumes']);
+    bodies['/v1/volume/csi/v1'] = { ID: 'v1', ...maps };
+    const { stderr } = await place.pull(['--source', 'volumes'], 3);
+    expect(stderr).toContain('volumes: a claim of v1 is not of the allocation value');
+    expect(await place.rows('select allocation_id from volume_allocations')).toEqual([{ allocation_id: 'al-1' }]);
+  });
+
   test.each([{}, { versions: null }, { keys: ['1'] }, { keys: null, versions: '1' }])('a key with %o', async (maps) => {
     const key = (fields: object) => ({ data: { name: 'k', type: 'rsa-2048', latest_version: 1, ...fields } });
     const bodies: Record<string, unknown> = {
