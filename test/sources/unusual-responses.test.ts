@@ -765,3 +765,15 @@ test('a pool whose relations have another form is unknown, and the others are lo
   const unknown = `select value from unknown_parts where source = 'agent_pools' order by 1`;
   expect((await place.rows(unknown)).map(({ value }) => value)).toEqual(['apool-1', 'apool-2']);
 });
+
+test('a relation of a pool counts as one resource only where that has an ID', async () => {
+  const pool = (id: string, data: unknown) => ({ id, attributes: { name: id }, relationships: { stacks: { data } } });
+  const place = await answering({
+    '/api/v2/organizations/acme/agent-pools': {
+      data: [pool('apool-1', { id: 'st-1', type: 'stacks' }), pool('apool-2', { value: [] }), pool('apool-3', [])],
+    },
+  });
+  await place.pull(['--source', 'agent_pools']);
+  const counts = await place.rows("select relationships ->> 'stacks' as stacks from agent_pools order by pool_id");
+  expect(counts.map(({ stacks }) => stacks)).toEqual(['1', null, '0']);
+});
