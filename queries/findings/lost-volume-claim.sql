@@ -4,7 +4,7 @@
 -- subject: volume
 -- many: volumes are claimed only by finished allocations
 -- repair: detach the volumes
--- grain: one row per such volume, with the nodes to detach it from; unknown where the status of an allocation, or what claims the volume, is not reported
+-- grain: one row per such volume, with the nodes to detach it from; unknown where the status of an allocation is not reported or not known, or what claims the volume is not reported
 -- An allocation that the scheduler no longer knows is in the claims without a status: it may have finished.
 with
   claimed as (
@@ -13,8 +13,9 @@ with
       namespace,
       volume_id,
       count(distinct allocation_id) as allocations,
-      bool_and(client_status is null or client_status in ('complete', 'failed', 'lost')) as may_have_finished,
-      bool_or(client_status is null) as has_unreported,
+      bool_and(has_ended(client_status) is not false) as may_have_finished,
+      bool_or(has_ended(client_status) is null) as has_unreported,
+      min(client_status) filter (where has_ended(client_status) is null) as odd_status,
       list(distinct node_id order by node_id) filter (where node_id is not null) as nodes,
       list(distinct allocation_id order by allocation_id) as allocation_ids,
       list(distinct job_id order by job_id) filter (where job_id is not null) as jobs,
@@ -27,6 +28,7 @@ select
   coalesce(volumes.name, volumes.volume_id) as subject_name,
   case
     when claimed.volume_id is null then 'the service counts claims of the volume, and does not report them'
+    when claimed.odd_status is not null then format('the status of a claiming allocation is {}, which is not known', claimed.odd_status)
     when claimed.has_unreported then 'the status of a claiming allocation is not reported'
     else format(
       'Volume {} is claimed only by {}',

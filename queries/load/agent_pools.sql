@@ -25,7 +25,7 @@ with
       entry.key as name,
       case json_type(entry.value, '$.data') -- a copy of `data` may take many megabytes
         when 'ARRAY' then json_array_length(entry.value, '$.data')
-        when 'OBJECT' then 1
+        when 'OBJECT' then if(json_type(entry.value, '$.data.id') = 'VARCHAR', 1, null)
         -- as JSON:API has it where one resource may be related, and none is
         when 'NULL' then if(entry.key in ('workspaces', 'allowed-workspaces'), null, 0)
       end as members,

@@ -108,17 +108,21 @@ const accessRoutes: RouteTable<SecretsContext> = {
 
 function allows(token: TokenRecord, request: Request, route: Route | undefined, context: SecretsContext): boolean {
   const wanted = CAPABILITIES[route?.method ?? request.method] ?? ['read'];
-  const granted = findCapabilities(token, decodeURIComponent(request.path.replace(/^\/v1\//, '')), context);
+  const path = decodeURIComponent(request.path.replace(/^\/v1\//, ''));
+  const granted = findCapabilities(token, route?.method === 'LIST' ? path.replace(/\/?$/, '/') : path, context);
   return wanted.some((capability) => granted.includes(capability));
 }
 
-/** The capabilities of the closest rule of all policies: an exact path, else the longest pattern. `deny` wins. */
+/**
+ * The capabilities of the closest rule of all policies; `deny` wins. The path of a list ends with a slash, which an exact path of a policy may
+ * lack, and a pattern not.
+ */
 function findCapabilities(token: TokenRecord, path: string, context: SecretsContext): readonly string[] {
   if (token.scope === 'all') return ROOT;
   if (token.scope === 'reads') return ['list', 'read'];
   const rules = token.policies.flatMap((name) => parsePolicy(context.tokens.policies.get(name) ?? ''));
   const bare = path.replace(/\/$/, '');
-  const matching = rules.filter((rule) => matches(rule.path, path) || matches(rule.path, bare));
+  const matching = rules.filter((rule) => rule.path === bare || matches(rule.path, path));
   const closest = matching.sort((a, b) => weigh(b.path) - weigh(a.path))[0]?.path;
   const found = matching.filter((rule) => rule.path === closest).flatMap(({ capabilities }) => capabilities);
   return found.length === 0 || found.includes('deny') ? DENY : [...new Set(found)].sort();
@@ -170,16 +174,18 @@ function parsePolicy(text: string) {
     .map(({ labels, items }) => ({ path: labels[0] ?? '', capabilities: readCapabilities(items) ?? [] }));
 }
 
-/** `+` is one segment, and `*` at the end is anything. */
+/** `+` is one segment, which may be empty, and `*` at the end is anything. */
 function matches(pattern: string, path: string): boolean {
   const isPrefix = pattern.endsWith('*');
-  const text = globPattern(isPrefix ? pattern.slice(0, -1) : pattern, '+', '[^/]+');
+  const text = globPattern(isPrefix ? pattern.slice(0, -1) : pattern, '+', '[^/]*');
   return new RegExp(`^${text}${isPrefix ? '' : '$'}`, 'u').test(path);
 }
 
-/** An exact path comes before a pattern, and a longer pattern before a shorter one. */
+/** Before a pattern come an exact path, and one whose first wildcard is later, that has no `*`, has fewer `+`, or is longer. */
 function weigh(pattern: string): number {
-  return (/[*+]/.test(pattern) ? 0 : 1e6) + pattern.length;
+  const first = pattern.search(/[*+]/);
+  if (first < 0) return Number.MAX_SAFE_INTEGER;
+  return first * 1e9 + (pattern.endsWith('*') ? 0 : 1e8) - pattern.split('+').length * 1e5 + pattern.length;
 }
 
 function seconds(ms: number): number {

@@ -193,6 +193,11 @@ type TargetRight =
 
 export function requiredRights(operation: Operation, target: Target): readonly TargetRight[] {
   return findPermission(operation, target.flavor).rights.flatMap((right): readonly TargetRight[] =>
-    right.scope === 'path' ? policyPaths(operation.path, target).map((path) => ({ ...right, path })) : [right],
+    right.scope === 'path' ? grantedPaths(operation, target).map((path) => ({ ...right, path })) : [right],
   );
+}
+
+/** A pattern grants a list only with a slash at its end: docs/services/secrets.md#listing. */
+function grantedPaths({ path, method }: Operation, target: Target): readonly string[] {
+  return policyPaths(path, target).map((one) => (method === 'LIST' && one.includes('+') ? `${one}/` : one));
 }

@@ -77,10 +77,18 @@ function isOwnForm({ kind }: Operation, { status, message, errors, isPage, isJso
   return isText && (status !== 403 || /permission denied|\bACL\b/iu.test(message));
 }
 
+/** OpenBao says it of every path in a namespace that it does not have. */
+const NO_NAMESPACE = /namespace not found/iu;
+
+/** Whether the server does not have the namespace of the target: what is not found there may be elsewhere. */
+export function lacksNamespace({ failure, serviceMessage }: ServiceError): boolean {
+  return failure === 'wrong-mount' && NO_NAMESPACE.test(serviceMessage);
+}
+
 /** A 404 with errors means a wrong mount if the path has no name, or if they say so. */
 function isWrongMount({ kind, path }: Operation, { message, errors = [] }: Answer): boolean {
   if (kind !== 'secrets' || errors.length === 0) return false;
-  return !path.includes('{') || /no handler for route|unsupported path/iu.test(message);
+  return !path.includes('{') || /no handler for route|unsupported path/iu.test(message) || NO_NAMESPACE.test(message);
 }
 
 /** Statuses of rejected requests. Nomad returns 500 for most of them: docs/services/scheduler.md#errors. */
@@ -166,6 +174,8 @@ function explain(
     return { hint: 'a secondary of disaster recovery answers nothing: set `url` of this target to its primary' };
   if (kind === 'secrets' && /namespace has been locked/iu.test(message))
     return { hint: 'ask who administers the namespace to unlock it: `vault namespace unlock`' };
+  if (failure === 'wrong-mount' && NO_NAMESPACE.test(message))
+    return { hint: 'check `namespace` of this target: the server does not have it' };
   if (/ACL support disabled/iu.test(message)) return { hint: 'ACLs are disabled at this service' };
   if (failure === 'not-found' && status === 404 && !path.includes('{'))
     return { hint: 'check `url` of this target: it does not have this path' };

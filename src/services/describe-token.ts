@@ -177,8 +177,8 @@ async function readSecretsToken(answer: Fields, client: ServiceClient) {
   const data = toFields(answer.data);
   if (!data.policies && !data.identity_policies) throw new UnreadableField('`policies`');
   const policies = [...new Set([...namesField(data, 'policies'), ...namesField(data, 'identity_policies')])].sort();
-  const operations = Object.values(secrets).flatMap(Object.values);
-  const paths = [...new Set(operations.flatMap(({ path }) => policyPaths(path, client.target)))];
+  const questions = listQuestions(client.target);
+  const paths = [...questions.values()];
   const capabilities = await optional(client.call(tokenOperations.capabilities, {}, { body: { paths } }));
   return {
     accessor_id: textAt(data, 'accessor'),
@@ -186,7 +186,7 @@ async function readSecretsToken(answer: Fields, client: ServiceClient) {
     type: textAt(data, 'type'),
     policies,
     is_management: policies.includes('root'),
-    rights: capabilities ? readCapabilities(toFields(capabilities.json()), paths) : null,
+    rights: capabilities ? readCapabilities(toFields(capabilities.json()), questions) : null,
     created_at: timeField(data, 'issue_time'),
     expires_at: timeField(data, 'expire_time'),
     extra: otherFields(data, [...VAULT_KNOWN, ...VAULT_COMPUTED]),
@@ -199,11 +199,22 @@ export function policyPaths(path: string, target: Target): readonly string[] {
   return [...new Set(paths)].map((one) => one.slice(1).replaceAll(/\{[^}]+\}/gu, '+'));
 }
 
+/** Each path with what is asked for it: Vault compares that of a list with a slash at its end (docs/services/secrets.md#listing). */
+function listQuestions(target: Target): ReadonlyMap<string, string> {
+  const operations: readonly Operation[] = Object.values(secrets).flatMap(Object.values);
+  return new Map(
+    operations.flatMap(({ path, method }) =>
+      policyPaths(path, target).map((one) => [one, method === 'LIST' ? `${one}/` : one] as const),
+    ),
+  );
+}
+
 /** Older servers send the capabilities beside `data`. */
-function readCapabilities(body: Fields, paths: readonly string[]): Fields {
+function readCapabilities(body: Fields, questions: ReadonlyMap<string, string>): Fields {
   const data = { ...body, ...toFields(body.data) };
-  if (!paths.some((path) => Array.isArray(data[path]))) throw new UnreadableField('what it may do on paths');
-  return Object.fromEntries(paths.map((path) => [path, data[path] ?? null]));
+  const told = [...questions].map(([path, question]) => [path, data[question] ?? data[path] ?? null] as const);
+  if (!told.some(([, granted]) => Array.isArray(granted))) throw new UnreadableField('what it may do on paths');
+  return Object.fromEntries(told);
 }
 
 const ACL_KNOWN = ['AccessorID', 'SecretID', 'Name', 'Description', 'Type', 'Policies', 'Roles', 'CreateTime'];
@@ -218,6 +229,7 @@ async function readSchedulerToken(fields: Fields, client: ServiceClient) {
   if (textAt(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
   const type = textAt(fields, 'Type');
   const isManagement = type === 'management';
+  if (!isManagement && type !== 'client') throw new UnreadableField('`Type` as client or management');
   const policies = isManagement ? null : await readOwnPolicies(client);
   return {
     ...aclFields(fields),

@@ -1,6 +1,7 @@
 import { formatSeconds, MINUTE_MS } from '../core/clock.ts';
 import { parseJson } from '../core/json.ts';
-import { isObject, listAt, valueAt } from '../core/json-path.ts';
+import { isObject, listAt, textAt, valueAt } from '../core/json-path.ts';
+import { shortenText } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { collectSecretFields, mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
@@ -136,6 +137,14 @@ export function explainWrapping(answer: unknown): string | undefined {
   return isObject(valueAt(answer, 'wrap_info')) ? WRAPPED : undefined;
 }
 
+const MAX_WARNING_LENGTH = 300;
+
+/** OpenBao warns where a policy cuts a list, and leaves `keys` out where it is empty: docs/services/secrets.md#listing. */
+function explainWarning(answer: unknown, redactor: Redactor): string | undefined {
+  const warning = textAt({ first: listAt(answer, 'warnings')?.[0] }, 'first');
+  return warning === null ? undefined : `the service warns: ${shortenText(redactor.text(warning), MAX_WARNING_LENGTH)}`;
+}
+
 /** @throws AttemptError unless the body has the form of the `responseType`; a login page with status 200 has not */
 function checkShape({ operation, args, redactor }: ReadContext, response: ServiceResponse): void {
   const misses = (actual: string, hint?: string) => {
@@ -162,7 +171,10 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
   if (operation.responseType === 'any') return;
   const isComplete = isList(operation) ? findItems(operation, value) !== undefined : saysSomething(operation, value);
   if (!isComplete || !SHAPES[operation.responseType].matches?.(value))
-    throw misses(summarize(response), value === undefined ? explainBroken(text) : explainWrapping(value));
+    throw misses(
+      summarize(response),
+      value === undefined ? explainBroken(text) : (explainWrapping(value) ?? explainWarning(value, redactor)),
+    );
   const asked = findOther(operation, args, value);
   if (asked === undefined) return;
   const message = `the response for ${asked} describes another item`;

@@ -68,6 +68,7 @@ const DEFINITIONS = [
   'snapshot_protection_at',
   'snapshot_staleness_at',
   'volume_protection',
+  'has_ended',
   'volume_claims',
   'missing_volumes',
   'orphaned_volumes',

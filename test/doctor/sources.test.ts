@@ -28,7 +28,7 @@ const noKeyManagement: FaultHook = ({ path }, service) =>
 
 describe('a source that the service does not have', () => {
   test('is absent without key management; the printed line makes doctor and pull succeed', async () => {
-    const { exit, find, again, configure, place } = await askDoctor('vault', noKeyManagement);
+    const { exit, checks, find, again, configure, place } = await askDoctor('vault', noKeyManagement);
     expect(exit).toBe(1);
     expect(find('keys')).toMatchObject({
       ok: false,
@@ -37,6 +37,9 @@ describe('a source that the service does not have', () => {
     });
     const line = /^add to this target: without: \[(.+)\]$/u.exec(find('sources')?.detail ?? '')?.[1];
     expect(line).toBe('keys, kms_providers, key_distributions');
+    expect(checks.flatMap(({ repair }) => (repair?.startsWith('vault') ? [repair] : []))).toEqual(
+      Array(4).fill(`vault: add to this target: without: [${line}]`),
+    );
     await configure((target) => {
       target.without = line?.split(', ');
     });
@@ -44,6 +47,24 @@ describe('a source that the service does not have', () => {
     expect(repaired.exit).toBe(0);
     expect(repaired.find('without')?.detail).toBe(line);
     await place.pull([], 0);
+  });
+
+  test('is not absent where the server does not have the namespace, which one check says', async () => {
+    const { checks, find } = await askDoctor(
+      'vault',
+      ({ path }, service) => (path === '/v1/sys/health' ? undefined : service.error(404, 'namespace not found')),
+      (target) => {
+        target.namespace = 'taem';
+      },
+    );
+    expect(find('namespace')).toMatchObject({
+      ok: false,
+      detail: 'the server does not have `taem`',
+      repair: 'vault: check `namespace` in tidemark.yaml',
+    });
+    const failed = checks.filter(({ ok }) => !ok);
+    expect(failed.map(({ check }) => check)).toEqual(['namespace', 'write token']);
+    expect(new Set(failed.map(({ repair }) => repair)).size).toBe(1);
   });
 
   test('is absent where ACLs are disabled', async () => {

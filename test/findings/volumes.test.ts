@@ -34,7 +34,9 @@ test('lost-volume-claim: claimed, and every claiming allocation has finished', a
   const warehouse = await createFindingsWarehouse();
   await warehouse.pull(NOW, 'nomad', 'volumes', {
     volumes: [
-      ...['lost', 'both', 'running', 'half', 'pending', 'forgotten', 'unclaimed', 'shared'].map((id) => volume(id)),
+      ...['lost', 'both', 'running', 'half', 'pending', 'forgotten', 'unclaimed', 'shared', 'odd', 'away'].map((id) =>
+        volume(id),
+      ),
       volume('counted', { current_writers: 1 }),
     ],
     volume_allocations: [
@@ -49,6 +51,8 @@ test('lost-volume-claim: claimed, and every claiming allocation has finished', a
       claim('forgotten', 'a8', 'complete'),
       claim('forgotten', 'a9', null, { node_id: null }),
       claim('shared', 'b1', 'complete', { namespace: 'elsewhere' }),
+      claim('odd', 'b2', 'LOST'),
+      claim('away', 'b3', 'unknown'),
     ],
   });
   await warehouse.pull(NOW, 'other', 'volumes', {
@@ -58,7 +62,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has finished', a
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('lost-volume-claim')).toEqual({
     found: ['default/both', 'default/lost'],
-    unknown: ['default/counted', 'default/forgotten'],
+    unknown: ['default/counted', 'default/forgotten', 'default/odd'],
   });
   expect((await warehouse.findings('lost-volume-claim'))[0]).toMatchObject({
     title: 'Volume default/volume both is claimed only by 2 finished allocations',

@@ -152,6 +152,18 @@ describe('Vault', () => {
     expect(root).toMatchObject({ body: { data: { 'keymgmt/key': ['root'] } } });
   });
 
+  test('a pattern grants a list only with a slash at its end', async () => {
+    const list = async (path: string) => {
+      const policy = `path "${path}" { capabilities = ["list"] }\npath "keymgmt/kms/+/key/+" { capabilities = ["read"] }`;
+      const client = sandbox.createToken('secrets', { rules: { [`list ${path}`]: policy } });
+      return status('secrets', 'LIST /keymgmt/kms/azure-main/key', client);
+    };
+    // The other rule, without `*`, is the closer one.
+    for (const path of ['keymgmt/kms/+/key', 'keymgmt/kms/*']) expect(await list(path), path).toBe(403);
+    for (const path of ['keymgmt/kms/+/key/', 'keymgmt/kms/azure-main/key', 'keymgmt/kms/azure-main/key/'])
+      expect(await list(path), path).not.toBe(403);
+  });
+
   test('the policies decide every operation', async () => {
     const client = sandbox.createToken('secrets', { rules });
     expect(await status('secrets', 'LIST /consul/roles', client)).toBe(200);

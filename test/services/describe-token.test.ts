@@ -71,6 +71,14 @@ describe('a token of the secrets service', () => {
     expect(info.rights).toMatchObject({ 'consul/roles': ['list'], 'consul/roles/+': ['read'], 'keymgmt/key': null });
   });
 
+  test('has the capabilities on a list that a server tells of its path with a slash at the end', async () => {
+    const { described } = await describeAt('secrets', {
+      '/auth/token/lookup-self': lookup,
+      '/sys/capabilities-self': { data: { 'keymgmt/kms/+/key': ['deny'], 'keymgmt/kms/+/key/': ['list'] } },
+    });
+    expect((await described).rights).toMatchObject({ 'keymgmt/kms/+/key': ['list'] });
+  });
+
   test('is described without its secret, and without what changes with every use', async () => {
     const { described } = await describeAt('secrets', { '/auth/token/lookup-self': lookup });
     const info = await described;
@@ -154,6 +162,14 @@ describe('a token of the scheduler', () => {
     const { described, server } = await describeAt('scheduler', { '/acl/token/self': management });
     expect(await described).toMatchObject({ is_management: true, policies: [], roles: [], expires_at: null });
     expect(server.requests).toHaveLength(1);
+  });
+
+  test('is not described where its type is not known: it may be one that may do everything', async () => {
+    const { described } = await describeAt('scheduler', { '/acl/token/self': { ...token, Type: 'Management' } });
+    await expect(described).rejects.toMatchObject({
+      failure: 'malformed',
+      serviceMessage: 'expected a description of the token with `Type` as client or management',
+    });
   });
 
   // Nomad before 1.10.1 answers 404.

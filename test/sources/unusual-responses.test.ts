@@ -1,17 +1,31 @@
 import { describe, expect, test } from 'vitest';
+import type { Flavor } from '../../sandbox/types.ts';
 import { testProject } from '../helpers/test-project.ts';
 import { readRecorded } from '../recorded/recorded.ts';
 
+/** A number in a body, which `JSON.stringify` cannot write. */
+const HUGE = 'the number 99999999999999999999999999';
+
 /** A project whose sandbox returns these bodies by path. */
-function answering(bodies: Readonly<Record<string, unknown>>) {
+function answering(bodies: Readonly<Record<string, unknown>>, flavor: Flavor = 'spec') {
+  const write = (body: unknown) => JSON.stringify(body).replaceAll(/"the number (\d+)"/gu, '$1');
   return testProject({
     workspaces: 2,
+    flavor,
     faultHook: ({ path }) =>
       path in bodies
-        ? { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(bodies[path]) }
+        ? { status: 200, headers: { 'content-type': 'application/json' }, body: write(bodies[path]) }
         : undefined,
   });
 }
+
+test('a token is described with integers of any size', async () => {
+  const data = { policies: ['default'], explicit_max_ttl: HUGE, meta: { build: HUGE } };
+  const place = await answering({ '/v1/auth/token/lookup-self': { data } }, 'hashicorp');
+  await place.pull(['--source', 'tokens', '--target', 'vault']);
+  const [row] = await place.rows('select extra::varchar as extra from tokens');
+  expect(row).toEqual({ extra: `{"explicit_max_ttl":${HUGE.slice(11)},"meta":{"build":${HUGE.slice(11)}}}` });
+});
 
 test('a volume without a namespace is loaded', async () => {
   const claim = { ID: 'al-1', NodeID: 'node-1' };
@@ -71,6 +85,22 @@ describe('an answer without the maps that are rows fails its source, and ends no
     bodies['/v1/volume/csi/v1'] = { ID: 'v1', ...maps };
     const { stderr } = await place.pull(['--source', 'volumes'], 3);
     expect(stderr).toContain('with maps in `ReadAllocs` and `WriteAllocs`, got another or incomplete JSON object');
+    expect(await place.rows('select allocation_id from volume_allocations')).toEqual([{ allocation_id: 'al-1' }]);
+  });
+
+  test.each([
+    { ReadAllocs: {}, WriteAllocs: { value: claim } },
+    { ReadAllocs: { value: {} }, WriteAllocs: claim },
+  ])('a volume whose claims are of other allocations than their names: %o', async (maps) => {
+    const bodies: Record<string, unknown> = {
+      '/v1/volumes': [{ ID: 'v1' }],
+      '/v1/volume/csi/v1': { ID: 'v1', ReadAllocs: {}, WriteAllocs: claim },
+    };
+    const place = await answering(bodies);
+    await place.pull(['--source', 'volumes']);
+    bodies['/v1/volume/csi/v1'] = { ID: 'v1', ...maps };
+    const { stderr } = await place.pull(['--source', 'volumes'], 3);
+    expect(stderr).toContain('volumes: a claim of v1 is not of the allocation value');
     expect(await place.rows('select allocation_id from volume_allocations')).toEqual([{ allocation_id: 'al-1' }]);
   });
 
@@ -245,6 +275,7 @@ test.each([
   ['is garbled', { RootCert: 'garbled' }],
   ['is no text', { IntermediateCerts: [null] }],
   ['is an empty text', { IntermediateCerts: [''] }],
+  ['is a number beyond 2^53', { IntermediateCerts: [HUGE] }],
 ])('what was read of the certificates of a root stays where one of them %s', async (_, fields) => {
   const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
   const answers = { '/v1/agent/connect/ca/roots': { Roots } };
@@ -351,6 +382,47 @@ test.each([
   expect(stderr).toContain(`${view}: the ${column} of a row is no text`);
 });
 
+test.each([
+  [
+    'volumes',
+    '/v1/volumes',
+    [{ ID: 'v1', ExternalID: { value: 'vol-1' } }],
+    'volumes: the ExternalID of row 1 is no text',
+  ],
+  ['volumes', '/v1/volumes', [{ ID: 'v1' }, { ID: 'v2', PluginID: 7 }], 'volumes: the PluginID of row 2 is no text'],
+  ['volumes', '/v1/volumes', [{ ID: 'v1', Namespace: ['prod'] }], 'volumes: the Namespace of row 1 is no text'],
+  ['external_volumes', '/v1/volumes/external', { Volumes: [{ ExternalID: 7 }] }, 'the ExternalID of row 1 is no text'],
+  [
+    'volume_snapshots',
+    '/v1/volumes/snapshot',
+    { Snapshots: [{ ID: 's1', ExternalSourceVolumeID: { value: 'vol-1' } }] },
+    'the ExternalSourceVolumeID of row 1 is no text',
+  ],
+  [
+    'mesh_roles',
+    '/v1/mesh/roles/web-read',
+    { data: { token_type: 'client', policy: 'x', policies: [{ Name: 'global-management' }] } },
+    'mesh_roles: the policies of a role are no names',
+  ],
+  [
+    'mesh_roles',
+    '/v1/mesh/roles/web-read',
+    { data: { token_type: 'client', policy: 'x', consul_policies: { 0: 'global-management' } } },
+    'mesh_roles: the consul_policies of a role are no names',
+  ],
+])('%s: what refers to something, and is no text, fails the source: %s %j', async (source, path, body, words) => {
+  const bodies: Record<string, unknown> = {};
+  const place = await answering(bodies);
+  await place.pull(['--source', source]);
+  const read = () => place.rows(`from ${source} order by all`);
+  const before = await read();
+  bodies[path] = body;
+  const { stderr } = await place.pull(['--source', source], 3);
+  expect(stderr).toContain(words);
+  expect(before).not.toEqual([]);
+  expect(await read()).toEqual(before);
+});
+
 describe('what a pool does not list is unknown, and not gone:', () => {
   const POOLS = '/api/v2/organizations/acme/agent-pools';
   const workspaces = { data: [{ id: 'ws-1', type: 'workspaces' }] };
@@ -372,6 +444,7 @@ describe('what a pool does not list is unknown, and not gone:', () => {
     [null, false, all],
     [{ ...related, workspaces: { links: { related: '/x' } } }, false, all],
     [{ ...related, workspaces: { data: null } }, false, all],
+    [{ ...related, workspaces: { data: [{ id: 7 }] } }, false, all],
     [{ ...related, 'allowed-workspaces': {} }, true, all],
     [{ ...related, 'allowed-workspaces': {} }, 'false', all],
     [{ ...related, 'allowed-workspaces': {} }, false, ['attached', 'stacks']],
@@ -691,4 +764,16 @@ test('a pool whose relations have another form is unknown, and the others are lo
   ]);
   const unknown = `select value from unknown_parts where source = 'agent_pools' order by 1`;
   expect((await place.rows(unknown)).map(({ value }) => value)).toEqual(['apool-1', 'apool-2']);
+});
+
+test('a relation of a pool counts as one resource only where that has an ID', async () => {
+  const pool = (id: string, data: unknown) => ({ id, attributes: { name: id }, relationships: { stacks: { data } } });
+  const place = await answering({
+    '/api/v2/organizations/acme/agent-pools': {
+      data: [pool('apool-1', { id: 'st-1', type: 'stacks' }), pool('apool-2', { value: [] }), pool('apool-3', [])],
+    },
+  });
+  await place.pull(['--source', 'agent_pools']);
+  const counts = await place.rows("select relationships ->> 'stacks' as stacks from agent_pools order by pool_id");
+  expect(counts.map(({ stacks }) => stacks)).toEqual(['1', null, '0']);
 });

@@ -47,7 +47,9 @@ export const agents: SourceDefinition = {
 function landUnlisted({ landing }: ExtractContext, pool: unknown): void {
   const isScoped = booleanAt(pool, 'attributes', 'organization-scoped') === false;
   const names = ['workspaces', ...(isScoped ? ['allowed-workspaces'] : [])];
-  const missing = names.filter((name) => !listAt(pool, 'relationships', name, 'data'));
+  const isListed = (name: string) =>
+    listAt(pool, 'relationships', name, 'data')?.every((one) => textAt(one, 'id') !== null) === true;
+  const missing = names.filter((name) => !isListed(name));
   if (missing.length === 0) return;
   const reason = `the service does not list its ${missing.join(' and ')}`;
   landing.addUnknown({ column: 'pool_id', value: textAt(pool, 'id'), reason, isUnsupported: true });

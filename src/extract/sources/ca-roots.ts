@@ -1,3 +1,4 @@
+import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../core/errors.ts';
 import { textAt } from '../../core/json-path.ts';
 import { mesh } from '../../services/mesh.ts';
@@ -38,7 +39,7 @@ function readAuthorities(root: unknown, row: number): readonly (CertificateFacts
   const intermediates = requiredArray(root, 'IntermediateCerts', 'ca_roots');
   const describe = (kind: string, texts: readonly unknown[]) =>
     texts
-      .map((pem) => (typeof pem === 'string' ? pem : JSON.stringify(pem)))
+      .map((pem) => (typeof pem === 'string' ? pem : (stringify(pem) ?? '')))
       .flatMap(describeCertificates)
       .map((facts) => ({ ...facts, root_id: rootId, kind }));
   const text = requiredString(root, 'RootCert', 'ca_roots', row);

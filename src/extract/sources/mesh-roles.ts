@@ -1,4 +1,6 @@
 import { meshMounts } from '../../config/config.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { toFields, valueAt } from '../../core/json-path.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { secrets } from '../../services/secrets/operations.ts';
@@ -17,7 +19,7 @@ export const meshRoles: SourceDefinition = {
     const addUnknown: OnUnknown = (part) => landing.addUnknown(part);
     await callMounts(client, addUnknown, async (mount) => {
       const start = await landing.checkpoint();
-      await extractNamed(context, operations, { mount }).catch(async (error: unknown) => {
+      await extractNamed(context, { ...operations, check: assertPolicies }, { mount }).catch(async (error: unknown) => {
         await landing.rollback(start);
         throw error;
       });
@@ -31,6 +33,19 @@ export const meshRoles: SourceDefinition = {
     return response;
   },
 };
+
+/**
+ * Vault shows policies as a list of names, or with commas.
+ * @throws TidemarkError DATA for another form: the role would look like one with fewer rights
+ */
+function assertPolicies(response: ServiceResponse): void {
+  const data = toFields(valueAt(response.json(), 'data'));
+  for (const field of ['policies', 'consul_policies']) {
+    const names = [data[field] ?? []].flat();
+    if (names.some((name) => typeof name !== 'string'))
+      throw new TidemarkError('DATA', `mesh_roles: the ${field} of a role are no names`);
+  }
+}
 
 /** A mount whose engine is gone or does not answer is unknown, unless none does. */
 function callMounts(client: ServiceClient, onUnknown: OnUnknown, call: (mount: string) => Promise<void>) {

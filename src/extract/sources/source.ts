@@ -81,7 +81,7 @@ export interface ObjectRequest {
   readonly derive?: (response: ServiceResponse) => Readonly<Record<string, string | number | null>>;
   /** Reads the object. The options belong to its request. */
   readonly read: (options: RequestOptions) => Promise<ServiceResponse>;
-  /** Throws if the response is not about the object. */
+  /** Throws if the response is not about the object, or cannot be read. */
   readonly check?: (response: ServiceResponse) => void;
 }
 
@@ -135,6 +135,17 @@ export function requiredString(item: unknown, field: string, list: string, index
   const value = textAt(item, field);
   if (value === null) throw new TidemarkError('DATA', `${list}: row ${index + 1} has no ${field}`);
   return value;
+}
+
+/**
+ * The text in a field that refers to something; null where there is none.
+ * @throws TidemarkError DATA for a value of another type: compared as a text, it would refer to nothing
+ */
+export function optionalString(item: unknown, field: string, list: string, index: number): string | null {
+  const value = valueAt(item, field) ?? null;
+  if (value !== null && typeof value !== 'string')
+    throw new TidemarkError('DATA', `${list}: the ${field} of row ${index + 1} is no text`);
+  return value || null;
 }
 
 /** The list in a field. Services may send null instead of an empty list. @throws TidemarkError DATA when there is none */

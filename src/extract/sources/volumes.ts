@@ -1,3 +1,6 @@
+import { TidemarkError } from '../../core/errors.ts';
+import { textAt, toFields, valueAt } from '../../core/json-path.ts';
+import { shortenText } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import { catchFailure, ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
@@ -42,7 +45,10 @@ export const volumes: SourceDefinition = {
       request: (volume) => ({
         fields: { kind: 'read' },
         read: (options) => client.call(scheduler.volumes.read, readArgs(volume), options),
-        check: (response) => assertSubject(parseListedVolume(response.json(), 0), 'key', volume.key, 'volumes'),
+        check: (response) => {
+          assertSubject(parseListedVolume(response.json(), 0), 'key', volume.key, 'volumes');
+          assertClaims(response.json(), volume.key);
+        },
       }),
       onGone: async ({ id, namespace }) => {
         await landing.writeJson({ kind: 'gone', volume_id: id, namespace: namespace ?? '' });
@@ -53,6 +59,17 @@ export const volumes: SourceDefinition = {
   },
   checkAccess: checkNamespaces,
 };
+
+/**
+ * A claim is null where the list of allocations has it: docs/services/scheduler.md#volume-allocations.
+ * @throws TidemarkError DATA for a claim of another allocation than its name: it would look like a new one, and the others like gone
+ */
+function assertClaims(volume: unknown, key: string): void {
+  const claims = ['ReadAllocs', 'WriteAllocs'].flatMap((mode) => Object.entries(toFields(valueAt(volume, mode))));
+  const other = claims.find(([id, allocation]) => allocation !== null && textAt(allocation, 'ID') !== id);
+  if (!other) return;
+  throw new TidemarkError('DATA', `volumes: a claim of ${key} is not of the allocation ${shortenText(other[0], 100)}`);
+}
 
 /** The list of every namespace leaves out those that the token may not list. A request for one of them alone is refused. */
 async function findHidden({ client, landing, knownParts }: ExtractContext, volumes: readonly ListedVolume[]) {

@@ -4,6 +4,7 @@ import { formatError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
+import { lacksNamespace } from '../../services/classify-error.ts';
 import type { TokenInfo } from '../../services/describe-token.ts';
 import type { Operation } from '../../services/operation.ts';
 import { findPermission } from '../../services/permission.ts';
@@ -17,7 +18,7 @@ export type Ending = { readonly now: Date } & Pick<Thresholds, 'tokenDays'>;
 
 /**
  * Adds the check of the target's token.
- * @returns false if the service refuses the token everywhere, or shows nothing of the organization
+ * @returns false if the service refuses the token everywhere, or shows nothing of the organization or the namespace
  */
 export function checkToken(list: CheckList, target: Target, probe: TargetProbe, ending: Ending): boolean {
   const { answer, telling, isLacking } = probe;
@@ -63,14 +64,24 @@ function judgeToken(
   return ['fail', `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`];
 }
 
-/** Whether nothing of the organization answers: one cause, which is told once and not for each source. */
-function isBlind(list: CheckList, { name, kind, organization }: Target, probes: readonly SourceProbe[]): boolean {
-  const own = probes.filter(({ source }) => source !== tokens);
-  const isHidden = kind === 'platform' && own.length > 0 && own.every(({ error }) => error?.failure === 'not-found');
+export function correctNamespace({ name }: Target): string {
+  return `${name}: check \`namespace\` in tidemark.yaml`;
+}
+
+/** Whether nothing of the organization, or of the namespace, answers: one cause, which is told once and not for each source. */
+function isBlind(list: CheckList, target: Target, probes: readonly SourceProbe[]): boolean {
+  const { name, kind, organization, namespace } = target;
+  const errors = probes.flatMap(({ source, error }) => (source === tokens ? [] : [error]));
+  const isEvery = (isSuch: (error: ServiceError) => boolean) =>
+    errors.length > 0 && errors.every((error) => error !== undefined && isSuch(error));
+  const isHidden = kind === 'platform' && isEvery(({ failure }) => failure === 'not-found');
   const advice = `check \`organization\` (${organization}), or use a token that may see it`;
   const detail = `the token is not refused, but every source answers 404: ${advice}`;
   if (isHidden) list.fail('organization', detail, `${name}: check \`organization\` in tidemark.yaml`);
-  return isHidden;
+  const isElsewhere = isEvery(lacksNamespace);
+  const missing = `the server does not have \`${namespace}\``;
+  if (isElsewhere) list.fail('namespace', missing, correctNamespace(target));
+  return isHidden || isElsewhere;
 }
 
 /**

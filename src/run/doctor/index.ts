@@ -9,6 +9,7 @@ import type { Redactor } from '../../core/redact/redactor.ts';
 import { secretWeakness } from '../../core/redact/weak-secrets.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
 import { HINTS } from '../../http/errors.ts';
+import { lacksNamespace } from '../../services/classify-error.ts';
 import type { ServiceClient, ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
@@ -20,7 +21,7 @@ import { withPublished } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { freeBytes } from '../../warehouse/storage.ts';
 import { explainFuture, readLatest } from '../run.ts';
-import { checkToken, type Ending, reportToken } from './check-token.ts';
+import { checkToken, correctNamespace, type Ending, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
   askToken,
@@ -169,7 +170,8 @@ async function checkWriteToken(list: CheckList, clients: ServiceClients, target:
   const client: ServiceClient = clients.get({ ...target, name: `${target.name} (writeToken)`, token: writeToken });
   const { info, error } = await askToken(client);
   if (info) reportToken(list, 'write token', target, info, ending);
-  if (error) list.fail('write token', `refused: ${error.serviceMessage || error.failure}`);
+  const repair = error && lacksNamespace(error) ? correctNamespace(target) : undefined;
+  if (error) list.fail('write token', `refused: ${error.serviceMessage || error.failure}`, repair);
 }
 
 /** A larger difference makes tokens, certificates and ages of agents wrong. */
@@ -188,20 +190,26 @@ function checkHeaders(list: CheckList, { name }: Target, probes: readonly Source
 
 /** @param isLacking another line proposes what to do about the explorer */
 function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[], isLacking: boolean): void {
-  const otherCause = `${target.name}: see why a source cannot be checked, or try again later`;
-  for (const { source, availability, detail } of probes) {
-    const repair = availability === 'failed' ? otherCause : undefined;
-    list[availability === 'permitted' ? 'ok' : 'fail'](source.name, detail, repair);
-  }
   const absent = probes
     .filter(({ availability, source }) => availability === 'absent' && !(isLacking && readsExplorer(source)))
     .map(({ source }) => source.name);
-  if (absent.length === 0) return;
-  const { sources, without } = target;
-  const line = sources
+  const proposal = `add to this target: ${leaveOut(target, absent)}`;
+  const repairs: Partial<Record<SourceProbe['availability'], string>> = {
+    failed: `${target.name}: see why a source cannot be checked, or try again later`,
+    misplaced: `${target.name}: set \`mounts\` of the target, as its checks propose`,
+  };
+  const repairOf = ({ source, availability }: SourceProbe) =>
+    absent.includes(source.name) ? `${target.name}: ${proposal}` : repairs[availability];
+  for (const probe of probes)
+    list[probe.availability === 'permitted' ? 'ok' : 'fail'](probe.source.name, probe.detail, repairOf(probe));
+  if (absent.length > 0) list.fail('sources', proposal, `${target.name}: ${proposal}`);
+}
+
+/** The line that takes sources from a target. */
+function leaveOut({ sources, without }: Target, absent: readonly string[]): string {
+  return sources
     ? `sources: [${sources.filter((name) => !absent.includes(name)).join(', ')}]`
     : `without: [${[...new Set([...without, ...absent])].join(', ')}]`;
-  list.fail('sources', `add to this target: ${line}`);
 }
 
 /** Says what the explorer's views are read from. */

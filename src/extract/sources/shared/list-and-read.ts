@@ -12,6 +12,7 @@ import {
   type ListedObject,
   type ObjectRequest,
   type OnUnknown,
+  optionalString,
   requiredString,
   type SourceDefinition,
 } from '../source.ts';
@@ -176,7 +177,7 @@ type Names = Readonly<Record<string, string>>;
 /** Lists names, then writes what reading each of them returns. @param param of `read`, for the name of an object */
 export async function extractNamed(
   context: ExtractContext,
-  { list, read }: NamedObjects,
+  { list, read, check }: NamedObjects,
   args: Names = {},
   param = 'name',
 ): Promise<void> {
@@ -191,13 +192,14 @@ export async function extractNamed(
       return {
         fields,
         read: (options) => context.client.call(read, fields, options),
+        ...(check && { check }),
       };
     },
     isRow: true,
   });
 }
 
-interface NamedObjects {
+interface NamedObjects extends Pick<ObjectRequest, 'check'> {
   readonly list: Operation;
   readonly read: Operation;
 }
@@ -231,9 +233,7 @@ export async function listTwice<O extends Operation>(context: ExtractContext, op
   let earlier: readonly unknown[] | undefined;
   for (let readings = 0; readings < MAX_READINGS; readings++) {
     const list = await listAll(context, operation, args);
-    const ids = list.items
-      .map((item, row) => textAt(item, 'ExternalID') ?? requiredString(item, 'ID', operation.name, row))
-      .sort();
+    const ids = list.items.map((item, row) => readListedId(item, operation.name, row)).sort();
     if (list.texts.length === 1 || isDeepStrictEqual(ids, earlier)) return list;
     earlier = ids;
   }
@@ -244,6 +244,15 @@ export async function listTwice<O extends Operation>(context: ExtractContext, op
     target: context.client.target.name,
     hint: 'try again later',
   });
+}
+
+/** What the items of a storage plugin's list refer to. */
+const REFERENCES = ['ExternalID', 'PluginID', 'ExternalSourceVolumeID', 'SourceVolumeID'];
+
+/** The ID of an item of a storage plugin's list. @throws TidemarkError DATA where it has none, or what it refers to is no text */
+function readListedId(item: unknown, list: string, row: number): string {
+  const [externalId] = REFERENCES.map((field) => optionalString(item, field, list, row));
+  return externalId ?? requiredString(item, 'ID', list, row);
 }
 
 /** The index that a service sends with a list of these pages: the lowest, if they differ. */

@@ -6,7 +6,13 @@ import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
 import { listItems } from '../../../services/response.ts';
 import { CANNOT_LIST, listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
-import { type ExtractContext, type OnUnknown, requiredString, type SourceDefinition } from '../source.ts';
+import {
+  type ExtractContext,
+  type OnUnknown,
+  optionalString,
+  requiredString,
+  type SourceDefinition,
+} from '../source.ts';
 import { assertServiceAnswers, describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
 
 export type ListedVolume = ReturnType<typeof parseListedVolume>;
@@ -22,11 +28,13 @@ export async function callVolumes(client: ServiceClient) {
   return { response, volumes: listItems(scheduler.volumes.list, response).map(parseListedVolume) };
 }
 
-/** An item of a list, or what a read returns. @throws TidemarkError DATA where it has no ID */
+/** An item of a list, or what a read returns. @throws TidemarkError DATA where it has no ID, or what it refers to is no text */
 export function parseListedVolume(item: unknown, row: number) {
   const id = requiredString(item, 'ID', 'volumes', row);
-  const namespace = textAt(item, 'Namespace');
-  return { key: namespace ? `${namespace}/${id}` : id, id, namespace, plugin: textAt(item, 'PluginID'), item };
+  const [namespace = null, plugin = null] = ['Namespace', 'PluginID', 'ExternalID'].map((field) =>
+    optionalString(item, field, 'volumes', row),
+  );
+  return { key: namespace ? `${namespace}/${id}` : id, id, namespace, plugin, item };
 }
 
 /** What the storage providers have: of every plugin that is known, and of all others where the service lists them. */
