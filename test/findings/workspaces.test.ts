@@ -128,6 +128,7 @@ describe('workspaces over several nights', () => {
   const change = (id: string, fields: Rows[number]) => ({ ...FIRST.find((row) => row.external_id === id)!, ...fields });
   const THEN = [
     change('ends', { current_run_status: 'applied' }),
+    change('waits', { current_run_status: 'policy_checked' }),
     change('goes-on', { current_run_external_id: 'run-33' }),
     change('errs-again', { current_run_external_id: 'run-55' }),
     change('grows', { current_rum_count: 150 }),
@@ -160,7 +161,7 @@ describe('workspaces over several nights', () => {
   test('run-waiting: the same run, not final, since waitingRunDays', async () => {
     expect(await warehouse.seen('run-waiting')).toEqual({ found: ['waits'], unknown: ['no-status'] });
     expect((await warehouse.findings('run-waiting'))[0]?.title).toBe(
-      'Run run-2 of workspace name of waits is planned since 2026-11-01',
+      'Run run-2 of workspace name of waits is policy checked, and was first seen on 2026-11-01',
     );
   });
 
