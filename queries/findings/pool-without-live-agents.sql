@@ -3,6 +3,7 @@
 -- worst: critical
 -- sources: agents, agent_pools
 -- proves: complete listing of agents
+-- judges: parts of agent_pools
 -- subject: agent pool
 -- many: agent pools have no live agent
 -- repair: restart the agents of the pool; ask who runs its machines
@@ -23,8 +24,10 @@ with
     select
       pools.target,
       pools.pool_id,
-      count(related.workspace_id) as workspaces,
-      workspaces > 0 or (any_value(pools.relationships) ->> 'workspaces') is not null as are_listed,
+      -- where another relationship is not listed, the rows are those of an earlier pull
+      try_cast(any_value(pools.relationships) ->> 'workspaces' as bigint) as listed,
+      greatest(count(related.workspace_id), coalesce(listed, 0)) as workspaces,
+      workspaces > 0 or listed is not null as are_listed,
     from agent_pools as pools
     left join agent_pool_workspaces as related
       on related.target = pools.target and related.pool_id = pools.pool_id and related.relation = 'attached'

@@ -6,7 +6,7 @@
 -- repair: look at what the last runs added; ask the owner of the project
 -- grain: one row per such workspace; unknown where the number of its resources is not reported
 -- parameters: $as_of, $resource_jump_percent, $resource_jump_count
--- The comparison is with the lowest number of the week. The first apply of a workspace that was created within the week is no jump.
+-- The comparison is with the lowest number of the week. What a workspace that was created within the week gets is no jump.
 with
   week as (
     select target, external_id, min(current_rum_count) as lowest

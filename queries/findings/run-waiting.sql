@@ -21,7 +21,7 @@ select
   case
     when current_run_status is null then 'the status of its run is not reported'
     else format(
-      'Run {} of workspace {} is {} since {}',
+      'Run {} of workspace {} is {}, and was first seen on {}',
       current_run_external_id,
       coalesce(workspace_name, external_id),
       replace(current_run_status, '_', ' '),

@@ -4,7 +4,7 @@
 -- subject: workspace
 -- many: workspaces have a state of another version than theirs
 -- repair: start a run, which writes the state with the version of the workspace
--- grain: one row per such workspace; unknown where a version is a constraint
+-- grain: one row per such workspace; unknown where a version is a constraint, or the workspace's is not reported
 -- A workspace without a state has nothing to apply.
 with
   compared as (
@@ -13,13 +13,14 @@ with
       semver_key(state_version_iac_version) as state_key,
       semver_key(workspace_iac_version) as workspace_key,
     from workspaces
-    where state_version_iac_version is not null and workspace_iac_version is not null
+    where state_version_iac_version is not null
   )
 select
   target,
   external_id as subject_id,
   workspace_name as subject_name,
   case
+    when workspace_iac_version is null then 'the version that it is set to is not reported'
     when state_key is null or workspace_key is null then 'its versions cannot be compared'
     else format(
       'Workspace {} is set to version {}, and its state was written by {}',

@@ -1,4 +1,5 @@
--- grain: one row per workspace of which checks `failed` or `errored` (outcome), as a rule returns it; unknown where their number is not reported
+-- grain: one row per workspace of which checks `failed` or `errored` (outcome), as a rule returns it; unknown where their number is
+-- not reported, and where it is 0 and others could not be assessed
 -- {{scope}} as for semver_key.
 create or replace {{scope}}macro checks_found(outcome) as table
 select
@@ -7,6 +8,7 @@ select
   workspace_name as subject_name,
   case
     when found is null then format('the number of {} checks is not reported', outcome)
+    when found <= 0 then 'some of its checks could not be assessed'
     else format(
       '{} of workspace {} {}',
       case when found = 1 then '1 check' else found || ' checks' end,
@@ -24,6 +26,6 @@ select
     'checks_unknown', checks_unknown
   ) as detail,
   found as weight,
-  found is null as unknown,
+  coalesce(found <= 0, true) as unknown,
 from (select *, if(outcome = 'failed', checks_failed, checks_errored) as found from workspaces)
-where found > 0 or found is null;
+where found > 0 or found is null or checks_unknown > 0;

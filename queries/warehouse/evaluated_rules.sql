@@ -7,7 +7,7 @@ from (
     unnest(
       from_json(
         $rules,
-        '[{"name": "varchar", "severity": "varchar", "worst": "varchar", "subject": "varchar", "sources": ["varchar"], "elsewhere": ["varchar"], "withinMinutes": "bigint", "proves": ["varchar"], "columns": ["varchar"]}]'
+        '[{"name": "varchar", "severity": "varchar", "worst": "varchar", "subject": "varchar", "sources": ["varchar"], "elsewhere": ["varchar"], "withinMinutes": "bigint", "proves": ["varchar"], "judges": ["varchar"], "columns": ["varchar"]}]'
       ),
       recursive := true
     ),

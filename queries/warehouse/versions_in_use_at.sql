@@ -31,8 +31,8 @@ with
     select
       *,
       row(
-        list_position(['denied', 'minimum', 'recommended'], says),
-        list_position(['critical', 'warning', 'info'], severity)
+        list_position(['critical', 'warning', 'info'], severity),
+        list_position(['denied', 'minimum', 'recommended'], says)
       ) as place,
       semver_key(at_least) as at_least_key,
       semver_key(above) as above_key,

@@ -1,6 +1,6 @@
 -- grain: one row per workspace and `provider` or `module` (kind) of which it uses a version that the policy denies, or that is below its minimum, as a
 -- rule returns it: for the worst of the versions that it uses; unknown where there is a policy and the version cannot be read, or where not
--- every workspace is reported
+-- every workspace of a version that it may refuse is reported
 -- The policy names the full source address, and so matches no other product of the same name. {{scope}} as for semver_key.
 create or replace {{scope}}macro versions_in_use_refused(product_kind) as table
 with
@@ -55,4 +55,8 @@ qualify
 union all by name
 select target, null as subject_id, why as title, json_merge_patch('{}', json_object('source', full_source, 'version', version)) as detail, true as unknown
 from unreported_uses
-where kind = product_kind and workspace_name is null;
+semi join judged
+  on judged.target = unreported_uses.target
+  and judged.name = full_source
+  and judged.version is not distinct from unreported_uses.version
+where unreported_uses.kind = product_kind and workspace_name is null;

@@ -1,13 +1,13 @@
 -- grain: one row per version of a workspace, with what its last assessment said
 -- {{scope}}: empty, or `temp ` for one connection
--- assessed_drift: what this version tells; is_drifting, is_failing: the last assessment since the workspace appeared. A version without an assessment stays what it was: unknown is
+-- assessed_drift, assessed_failing: what this version tells, where a check that could not be assessed may fail; is_drifting, is_failing: the last assessment since the workspace appeared. A version without an assessment stays what it was: unknown is
 -- never clean. `began`: whether the workspace was absent before this version.
 create or replace {{scope}}view workspace_assessments as
 with
   versions as (
     select
       *,
-      checks_failed > 0 as failing,
+      if(checks_failed = 0 and checks_unknown > 0, null, checks_failed > 0) as assessed_failing,
       known_drift(drifted, resources_drifted) as assessed_drift,
       valid_from is distinct from lag(valid_to) over (partition by target, external_id order by valid_from) as began,
     from workspaces_history
@@ -17,8 +17,8 @@ with
     from versions
   )
 select
-  * exclude (failing, life),
+  * exclude (life),
   last_value(assessed_drift ignore nulls) over known as is_drifting,
-  last_value(failing ignore nulls) over known as is_failing,
+  last_value(assessed_failing ignore nulls) over known as is_failing,
 from lives
 window known as (partition by target, external_id, life order by valid_from rows unbounded preceding);

@@ -154,4 +154,37 @@ describe('agent pools', () => {
       detail: { attached_workspaces: null },
     });
   });
+
+  test('pool-without-live-agents judges a pool of which the service never lists a relationship; the other rules leave it', async () => {
+    const never = await createFindingsWarehouse();
+    const pools = [
+      pool('attached-before', true, { relationships: '{"agents": null}' }),
+      pool('attached-now', false, { relationships: '{"workspaces": 2}' }),
+      pool('unlisted', true, { relationships: '{"agents": null}' }),
+    ];
+    await never.pull(NOW, 'acme', 'agent_pools', {
+      agent_pools: pools,
+      agent_pool_workspaces: [related('attached-before', 'ws-1')],
+    });
+    await never.pull(NOW, 'acme', 'agents', {
+      agents: pools.map(({ pool_id }) => agent(`of ${pool_id}`, 'exited', NOW, String(pool_id))),
+    });
+    const parts = pools.map(({ pool_id }) => ({
+      column: 'pool_id',
+      value: pool_id,
+      reason: 'not listed',
+      isUnsupported: true,
+    }));
+    await never.database.run(`update pulls set unknown_parts = $parts::json where source = 'agent_pools'`, {
+      parts: JSON.stringify(parts),
+    });
+    await never.evaluate(NOW);
+    const found = await never.findings('pool-without-live-agents');
+    expect(found.map(({ subject_id, severity, weight }) => [subject_id, severity, weight])).toEqual([
+      ['attached-before', 'critical', 1],
+      ['attached-now', 'critical', 2],
+      ['unlisted', 'warning', 0],
+    ]);
+    expect(await never.findings('unscoped-agent-pool')).toEqual([]);
+  });
 });

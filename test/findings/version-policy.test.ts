@@ -331,3 +331,34 @@ products:
     'Server tfe-by-month has terraform-enterprise v202507-1, below the minimum 1.1.0',
   ]);
 });
+
+test('of a denial and a minimum that both match, the one with the worse severity counts', async () => {
+  const warehouse = await createWithPolicy(`
+tools:
+  terraform: { minimum: 1.14.0, severity: critical, denied: [{ versions: 1.13.0, reason: slow, severity: warning }] }
+`);
+  await warehouse.pull(NOW, 'acme', 'workspaces', workspaces({ both: '1.13.0' }));
+  await warehouse.evaluate(NOW);
+  expect(await warehouse.findings('below-minimum-version')).toMatchObject([
+    { severity: 'critical', detail: { verdict: 'below minimum', policy: '1.14.0' } },
+  ]);
+});
+
+test.each([
+  ['permits it', 'providers: { acme.example/a/b: { minimum: 1.0.0 } }'],
+  ['says nothing of the provider any more', 'providers: { acme.example/a/other: { minimum: 1.0.0 } }'],
+])('a version of which not every workspace is named is resolved where the policy %s', async (_, policy) => {
+  const warehouse = await createWithPolicy('providers: { acme.example/a/b: { minimum: 2.0.0 } }');
+  const row = used('acme.example/a/b', '1.5.0', 'web');
+  await warehouse.pull(NOW, 'acme', 'providers', { providers: [row] });
+  await warehouse.evaluate(NOW);
+  const file = join(warehouse.directory, 'versions.yaml');
+  const states = async () => (await warehouse.findings('below-minimum-provider')).map(({ state }) => state);
+  await warehouse.pull(LATER, 'acme', 'providers', { providers: [{ ...row, workspaces: null, workspace_count: 2 }] });
+  await warehouse.evaluate(LATER);
+  expect(await states()).toEqual(['open']);
+  await writeFile(file, policy);
+  await warehouse.database.script(await renderPolicy(warehouse.files, readPolicy(file)));
+  await warehouse.evaluate(LATER);
+  expect(await states()).toEqual(['resolved']);
+});

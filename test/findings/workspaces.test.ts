@@ -34,6 +34,7 @@ describe('workspaces', () => {
         workspace('fails-unreported', { checks_failed: null }),
         workspace('errs', { checks_errored: 2 }),
         workspace('errs-unreported', { checks_errored: null }),
+        workspace('unsure', { checks_unknown: 1 }),
         workspace('patch', { workspace_iac_version: '1.9.9' }),
         workspace('prerelease', { workspace_iac_version: '1.10.0-rc1' }),
         workspace('major', { workspace_iac_version: 'v0.15.5' }),
@@ -69,9 +70,12 @@ describe('workspaces', () => {
     ]);
   });
 
-  test('failing-checks and errored-checks: their counts are above 0', async () => {
-    expect(await warehouse.seen('failing-checks')).toEqual({ found: ['fails'], unknown: ['fails-unreported'] });
-    expect(await warehouse.seen('errored-checks')).toEqual({ found: ['errs'], unknown: ['errs-unreported'] });
+  test('failing-checks and errored-checks: their counts are above 0; a check that could not be assessed may be one', async () => {
+    expect(await warehouse.seen('failing-checks')).toEqual({
+      found: ['fails'],
+      unknown: ['fails-unreported', 'unsure'],
+    });
+    expect(await warehouse.seen('errored-checks')).toEqual({ found: ['errs'], unknown: ['errs-unreported', 'unsure'] });
     const [failing] = await warehouse.findings('failing-checks');
     expect(failing).toMatchObject({
       title: '1 check of workspace name of fails failed',
@@ -124,6 +128,7 @@ describe('workspaces over several nights', () => {
   const change = (id: string, fields: Rows[number]) => ({ ...FIRST.find((row) => row.external_id === id)!, ...fields });
   const THEN = [
     change('ends', { current_run_status: 'applied' }),
+    change('waits', { current_run_status: 'policy_checked' }),
     change('goes-on', { current_run_external_id: 'run-33' }),
     change('errs-again', { current_run_external_id: 'run-55' }),
     change('grows', { current_rum_count: 150 }),
@@ -156,7 +161,7 @@ describe('workspaces over several nights', () => {
   test('run-waiting: the same run, not final, since waitingRunDays', async () => {
     expect(await warehouse.seen('run-waiting')).toEqual({ found: ['waits'], unknown: ['no-status'] });
     expect((await warehouse.findings('run-waiting'))[0]?.title).toBe(
-      'Run run-2 of workspace name of waits is planned since 2026-11-01',
+      'Run run-2 of workspace name of waits is policy checked, and was first seen on 2026-11-01',
     );
   });
 
@@ -213,6 +218,7 @@ describe('what workspaces say of themselves', () => {
           state_version_iac_version: '1.9.0',
           vcs_repo_identifier: null,
         }),
+        workspace('not-told', { ...all, workspace_iac_version: null, state_version_iac_version: '1.9.0' }),
         workspace('none-failed', { ...all, all_checks_succeeded: false, vcs_repo_identifier: 'acme/core' }),
         workspace('no-checks', { ...all, all_checks_succeeded: false, checks_passed: 0, vcs_repo_identifier: 'a/b' }),
         workspace('no-counts', {
@@ -234,7 +240,10 @@ describe('what workspaces say of themselves', () => {
   });
 
   test('version-not-applied: both versions are known and differ, however they are written', async () => {
-    expect(await warehouse.seen('version-not-applied')).toEqual({ found: ['one-failed'], unknown: ['no-counts'] });
+    expect(await warehouse.seen('version-not-applied')).toEqual({
+      found: ['one-failed'],
+      unknown: ['no-counts', 'not-told'],
+    });
     expect((await warehouse.findings('version-not-applied'))[0]).toMatchObject({
       title: 'Workspace name of one-failed is set to version 1.10.0, and its state was written by 1.9.0',
       group_key: 'version 1.10.0, state 1.9.0',

@@ -66,6 +66,7 @@ describe('the check-failure report', () => {
         failing('stays'),
         failing('heals'),
         failing('hides'),
+        failing('unsure'),
         failing('goes'),
         workspace('breaks'),
         failing('untold', null),
@@ -76,19 +77,23 @@ describe('the check-failure report', () => {
         failing('stays', 4),
         failing('heals', 0),
         failing('hides', null),
+        workspace('unsure', { checks_unknown: 2 }),
         failing('breaks'),
         failing('untold'),
         failing('born'),
       ],
     });
     const data = await warehouse.data('check-failure', SECOND, ['newly_failing', 'resolved', 'deleted', 'failing']);
-    expect(data.summary).toMatchObject({ failing: 5, newly_failing: 3, resolved: 1, deleted: 1, still_failing: 2 });
-    expect(data.summary.equation).toBe('5 failing = 4 before + 3 new + 0 returned − 1 resolved − 1 deleted');
+    expect(data.summary).toMatchObject({ failing: 6, newly_failing: 3, resolved: 1, deleted: 1, still_failing: 3 });
+    expect(data.summary.equation).toBe('6 failing = 5 before + 3 new + 0 returned − 1 resolved − 1 deleted');
     expect(names(data.newly_failing)).toEqual(['born', 'breaks', 'untold']);
     expect(names(data.resolved)).toEqual(['heals']);
     expect(names(data.deleted)).toEqual(['goes']);
     expect(data.failing).toContainEqual(
       expect.objectContaining({ workspace_name: 'hides', checks: expect.stringContaining('not reported now') }),
+    );
+    expect(data.failing).toContainEqual(
+      expect.objectContaining({ workspace_name: 'unsure', checks: expect.stringContaining('2 not assessed now') }),
     );
   });
 

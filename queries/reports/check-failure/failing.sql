@@ -14,7 +14,8 @@ select
     if(now.checks_failed > 0, now.checks_failed || ' failed', null),
     if(now.checks_errored > 0, now.checks_errored || ' errored', null),
     if(now.checks_passed > 0, now.checks_passed || ' passed', null),
-    if(now.checks_failed is null, 'not reported now', null)
+    if(now.checks_failed is null, 'not reported now', null),
+    if(now.checks_failed = 0 and now.checks_unknown > 0, now.checks_unknown || ' not assessed now', null)
   ) as checks,
   now.checks_failed,
   now.checks_errored,

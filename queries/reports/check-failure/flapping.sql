@@ -11,16 +11,16 @@ with
     select
       target,
       external_id,
-      checks_failed > 0 as failing,
+      assessed_failing,
       valid_from,
-      lag(checks_failed > 0) over (partition by target, external_id order by valid_from) as previous,
-    from workspaces_history
-    where checks_failed is not null and valid_from <= $as_of::timestamptz
+      lag(assessed_failing) over (partition by target, external_id order by valid_from) as previous,
+    from workspace_assessments
+    where assessed_failing is not null and valid_from <= $as_of::timestamptz
   ),
   episodes as (
     select target, external_id, count(*) as times_in_30_days, max(valid_from) as last_began_at
     from assessed
-    where failing and previous is distinct from true and valid_from > $as_of::timestamptz - interval 30 days
+    where assessed_failing and previous is distinct from true and valid_from > $as_of::timestamptz - interval 30 days
     group by target, external_id
     having count(*) >= 3
   )

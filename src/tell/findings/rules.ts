@@ -62,9 +62,11 @@ function parseRule(name: string, sql: string) {
     /** Minutes by which its sources may differ in age if they were pulled by different runs. */
     withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
     /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
-    proves: parseListings(name, 'proves', header.proves, sources),
+    proves: parseSources(name, 'proves', 'complete listing of', header.proves, sources),
     /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
-    asks: parseListings(name, 'asks', header.asks, sources),
+    asks: parseSources(name, 'asks', 'complete listing of', header.asks, sources),
+    /** Sources of which its query reads itself what they do not tell of a part. */
+    judges: parseSources(name, 'judges', 'parts of', header.judges, sources),
     /** The columns of its sources without which it concludes nothing. @default every column that its query names */
     needs: header.needs === undefined ? undefined : splitList(header.needs),
     many: header.many,
@@ -86,10 +88,10 @@ function parseWithin(name: string, text: string): number {
 }
 
 /** `-- proves: complete listing of volumes, external_volumes` */
-function parseListings(name: string, key: string, text: string | undefined, sources: readonly string[]) {
+function parseSources(name: string, key: string, what: string, text: string | undefined, sources: readonly string[]) {
   if (text === undefined) return [];
-  const [, list] = /^complete listing of (\w+(?:, ?\w+)*)$/u.exec(text) ?? [];
-  if (list === undefined) return invalidHeader(name, key, 'is not `complete listing of SOURCE, …`');
+  const [, list] = new RegExp(`^${what} (\\w+(?:, ?\\w+)*)$`, 'u').exec(text) ?? [];
+  if (list === undefined) return invalidHeader(name, key, `is not \`${what} SOURCE, …\``);
   const listed = splitList(list);
   const missing = listed.filter((source) => !sources.includes(source));
   if (missing.length === 0) return listed;
