@@ -14,7 +14,7 @@ with
       volume_id,
       count(distinct allocation_id) as allocations,
       bool_and(has_ended(client_status) is not false) as may_have_finished,
-      bool_or(has_ended(client_status) is null) as has_unreported,
+      bool_or(has_ended(client_status) is null) as has_unknown,
       min(client_status) filter (where has_ended(client_status) is null) as odd_status,
       list(distinct node_id order by node_id) filter (where node_id is not null) as nodes,
       list(distinct allocation_id order by allocation_id) as allocation_ids,
@@ -29,7 +29,7 @@ select
   case
     when claimed.volume_id is null then 'the service counts claims of the volume, and does not report them'
     when claimed.odd_status is not null then format('the status of a claiming allocation is {}, which is not known', claimed.odd_status)
-    when claimed.has_unreported then 'the status of a claiming allocation is not reported'
+    when claimed.has_unknown then 'the status of a claiming allocation is not reported'
     else format(
       'Volume {} is claimed only by {}',
       concat_ws('/', volumes.namespace, coalesce(volumes.name, volumes.volume_id)),
@@ -45,7 +45,7 @@ select
     'jobs', coalesce(claimed.jobs, [])
   ) as detail,
   claimed.allocations as weight,
-  claimed.volume_id is null or claimed.has_unreported as unknown,
+  claimed.volume_id is null or claimed.has_unknown as unknown,
 from volumes
 left join claimed
   on claimed.target = volumes.target

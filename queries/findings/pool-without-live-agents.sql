@@ -26,7 +26,7 @@ with
       pools.pool_id,
       -- where another relationship is not listed, the rows are those of an earlier pull
       try_cast(any_value(pools.relationships) ->> 'workspaces' as bigint) as listed,
-      greatest(count(related.workspace_id), coalesce(listed, 0)) as workspaces,
+      coalesce(listed, count(related.workspace_id)) as workspaces,
       workspaces > 0 or listed is not null as are_listed,
     from agent_pools as pools
     left join agent_pool_workspaces as related

@@ -24,8 +24,8 @@ with
         {measure: 'workspaces', value: count(*)},
         {measure: 'workspaces_drifted', value: if(count(known_drift(version.drifted, version.resources_drifted)) = 0, null, count(*) filter (version.drifted))},
         {measure: 'workspaces_drift_unknown', value: count(*) filter (known_drift(version.drifted, version.resources_drifted) is null)},
-        {measure: 'workspaces_checks_failed', value: if(count(version.checks_failed) = 0, null, count(*) filter (version.checks_failed > 0))},
-        {measure: 'workspaces_checks_errored', value: if(count(version.checks_errored) = 0, null, count(*) filter (version.checks_errored > 0))},
+        {measure: 'workspaces_checks_failed', value: if(count(known_failing(version.checks_failed, version.checks_unknown)) = 0, null, count(*) filter (version.checks_failed > 0))},
+        {measure: 'workspaces_checks_errored', value: if(count(known_failing(version.checks_errored, version.checks_unknown)) = 0, null, count(*) filter (version.checks_errored > 0))},
         {measure: 'resources', value: sum(version.current_rum_count)},
         {measure: 'resources_drifted', value: sum(version.resources_drifted)}
       ]) as entry

@@ -19,8 +19,8 @@ with
     from affected
     left join totals on totals.target = affected.target
   )
-select null as target, format('{} actions are more than --max-actions {}', $actions::integer, $max_actions::integer) as problem
-where $actions::integer > $max_actions::integer
+select null as target, format('{} actions are more than --max-actions {:.0f}', $actions::bigint, $max_actions::double) as problem
+where $actions::double > $max_actions::double
 union all
 select
   target,

@@ -1,5 +1,4 @@
--- grain: one row per workspace of which checks `failed` or `errored` (outcome), as a rule returns it; unknown where their number is
--- not reported, and where it is 0 and others could not be assessed
+-- grain: one row per workspace of which checks `failed` or `errored` (outcome), as a rule returns it; unknown where `known_failing` is
 -- {{scope}} as for semver_key.
 create or replace {{scope}}macro checks_found(outcome) as table
 select
@@ -26,6 +25,6 @@ select
     'checks_unknown', checks_unknown
   ) as detail,
   found as weight,
-  coalesce(found <= 0, true) as unknown,
+  known_failing(found, checks_unknown) is null as unknown,
 from (select *, if(outcome = 'failed', checks_failed, checks_errored) as found from workspaces)
-where found > 0 or found is null or checks_unknown > 0;
+where known_failing(found, checks_unknown) is not false;

@@ -1,6 +1,5 @@
--- grain: one row per rule and subject that an assessed rule cannot assess; a null says that the other reason is the one
--- cut: it belongs to a part that could not be listed, or may belong to it: its rows are those of an earlier pull.
--- doubt: the rule says that it cannot assess what it is about.
+-- grain: one row per rule and subject that an assessed rule cannot assess
+-- cut: why the part that the subject belongs to, or may belong to, is not known; doubt: why the rule cannot assess it. One of the two may be null.
 create or replace temp table doubtful_subjects as
 with
   subjects as (

@@ -1,13 +1,14 @@
 -- grain: one row per version of a workspace, with what its last assessment said
 -- {{scope}}: empty, or `temp ` for one connection
--- assessed_drift, assessed_failing: what this version tells, where a check that could not be assessed may fail; is_drifting, is_failing: the last assessment since the workspace appeared. A version without an assessment stays what it was: unknown is
--- never clean. `began`: whether the workspace was absent before this version.
+-- assessed_drift, assessed_failing: what this version tells
+-- is_drifting, is_failing: the last assessment since the workspace appeared. A version without one stays what it was: unknown is never clean.
+-- began: whether the workspace was absent before this version
 create or replace {{scope}}view workspace_assessments as
 with
   versions as (
     select
       *,
-      if(checks_failed = 0 and checks_unknown > 0, null, checks_failed > 0) as assessed_failing,
+      known_failing(checks_failed, checks_unknown) as assessed_failing,
       known_drift(drifted, resources_drifted) as assessed_drift,
       valid_from is distinct from lag(valid_to) over (partition by target, external_id order by valid_from) as began,
     from workspaces_history

@@ -274,7 +274,7 @@ async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']) {
   return settled('failed', `readings over ${formatSeconds(lagMs)} agree that it was not applied`);
 }
 
-/** Also what was read: a gateway that sends a call twice has a key rotated twice. */
+/** Adds what was read: of a call that a gateway has sent twice, it says that the key was rotated twice. */
 function describeApplied(reading: Reading | undefined): string {
   const detail = reading && 'reason' in reading.precondition ? `: ${reading.precondition.reason}` : '';
   return `readings show that it was applied${detail}`;

@@ -38,14 +38,14 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   return withLedger(options, { purpose: 'playbook ledger --settle', copy }, (ledger) =>
     withServices(options, async (remote) => {
       const results: ActionResult[] = [];
-      let plan: Plan | undefined;
+      let [read, plan]: [planId?: string, plan?: Plan] = [];
       for (const entry of ledger.entries.values()) {
         const { plan_id, playbook } = entry;
         const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
         if (!isWanted || !isToSettle(entry, options.doubtedSince)) continue;
         if (context.signal.aborted) break;
         // The actions of a plan follow each other in the ledger: its file, which has all of them, is read once, and not for each.
-        if (plan?.plan_id !== plan_id) plan = await readKeptPlan(config, plan_id);
+        if (read !== plan_id) [read, plan] = [plan_id, await readKeptPlan(config, plan_id)];
         const result = await settleEntry(entry, plan, { remote, ledger, config, context }, options.playbooks);
         context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
         results.push(result);

@@ -103,7 +103,8 @@ function withVisible<T>(
   const read = async (published: OpenWarehouse) => {
     const { database, files } = published;
     // A warehouse of an earlier version lacks what the roll-up calls.
-    await database.run(files.render('warehouse/known_drift', { scope: 'temp ' }));
+    for (const name of ['known_drift', 'known_failing'])
+      await database.run(files.render(`warehouse/${name}`, { scope: 'temp ' }));
     const reader = createLakeReader({ ...published, store, nowMs: now.getTime() });
     return work(reader, await readVisible(reader, config.shard?.index ?? 0));
   };

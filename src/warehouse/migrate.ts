@@ -56,6 +56,7 @@ const DEFINITIONS = [
   'previous_run_at',
   'finding_states_at',
   'known_drift',
+  'known_failing',
   'workspace_assessments',
   'workspace_changes',
   'workspace_episodes',

@@ -39,15 +39,15 @@ describe('agent pools', () => {
         pool('empty', false),
         pool('empty-allowed', true),
         pool('counted', false, { agent_count: 2 }),
-        pool('attached', true),
-        pool('three', true),
-        pool('four', true),
-        pool('scope-unreported', null),
-        pool('scoped', false),
-        pool('dead', false),
+        pool('attached', true, using({ workspaces: 1 })),
+        pool('three', true, using({ workspaces: 3 })),
+        pool('four', true, using({ workspaces: 4 })),
+        pool('scope-unreported', null, using({ workspaces: 1 })),
+        pool('scoped', false, using({ workspaces: 1 })),
+        pool('dead', false, using({ workspaces: 1 })),
         pool('alive', false),
         pool('status-unreported', false),
-        pool('agentless', false),
+        pool('agentless', false, using({ workspaces: 1 })),
         pool('stack', false, using({ stacks: 1 })),
         pool('hyok', false, using({ 'hyok-configurations': 2 })),
         pool('later', false, using({ 'invented-next-year': 1 })),
@@ -160,11 +160,12 @@ describe('agent pools', () => {
     const pools = [
       pool('attached-before', true, { relationships: '{"agents": null}' }),
       pool('attached-now', false, { relationships: '{"workspaces": 2}' }),
+      pool('no-longer-attached', false, { relationships: '{"workspaces": 0}' }),
       pool('unlisted', true, { relationships: '{"agents": null}' }),
     ];
     await never.pull(NOW, 'acme', 'agent_pools', {
       agent_pools: pools,
-      agent_pool_workspaces: [related('attached-before', 'ws-1')],
+      agent_pool_workspaces: [related('attached-before', 'ws-1'), related('no-longer-attached', 'ws-2')],
     });
     await never.pull(NOW, 'acme', 'agents', {
       agents: pools.map(({ pool_id }) => agent(`of ${pool_id}`, 'exited', NOW, String(pool_id))),
@@ -183,6 +184,7 @@ describe('agent pools', () => {
     expect(found.map(({ subject_id, severity, weight }) => [subject_id, severity, weight])).toEqual([
       ['attached-before', 'critical', 1],
       ['attached-now', 'critical', 2],
+      ['no-longer-attached', 'info', 0],
       ['unlisted', 'warning', 0],
     ]);
     expect(await never.findings('unscoped-agent-pool')).toEqual([]);

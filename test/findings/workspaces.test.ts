@@ -35,6 +35,7 @@ describe('workspaces', () => {
         workspace('errs', { checks_errored: 2 }),
         workspace('errs-unreported', { checks_errored: null }),
         workspace('unsure', { checks_unknown: 1 }),
+        workspace('unsure-unreported', { checks_unknown: null }),
         workspace('patch', { workspace_iac_version: '1.9.9' }),
         workspace('prerelease', { workspace_iac_version: '1.10.0-rc1' }),
         workspace('major', { workspace_iac_version: 'v0.15.5' }),
@@ -73,9 +74,12 @@ describe('workspaces', () => {
   test('failing-checks and errored-checks: their counts are above 0; a check that could not be assessed may be one', async () => {
     expect(await warehouse.seen('failing-checks')).toEqual({
       found: ['fails'],
-      unknown: ['fails-unreported', 'unsure'],
+      unknown: ['fails-unreported', 'unsure', 'unsure-unreported'],
     });
-    expect(await warehouse.seen('errored-checks')).toEqual({ found: ['errs'], unknown: ['errs-unreported', 'unsure'] });
+    expect(await warehouse.seen('errored-checks')).toEqual({
+      found: ['errs'],
+      unknown: ['errs-unreported', 'unsure', 'unsure-unreported'],
+    });
     const [failing] = await warehouse.findings('failing-checks');
     expect(failing).toMatchObject({
       title: '1 check of workspace name of fails failed',

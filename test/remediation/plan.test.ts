@@ -79,6 +79,7 @@ test.each([8203, 65024, 12644, 10240])(
 test('a plan beyond --max-actions is refused, with no file', async () => {
   expect(await refused(['--max-actions', '2'], 6)).toContain('3 actions are more than --max-actions 2');
   expect((await harness.place.plan(['--max-actions', '3'])).actions).toHaveLength(3);
+  expect((await harness.place.plan(['--max-actions', '3000000000'])).actions).toHaveLength(3);
 });
 
 test('a plan beyond --max-percent of the rows of its table is refused, with no file', async () => {

@@ -31,26 +31,26 @@ select
   count(*) filter (judgement = 'none') as without_checks,
   list_filter(
     [
-      {'kind': 'bad', 'value': failing, 'text': failing || ' failing'},
+      {'kind': 'bad', 'value': failing, 'text': format('{:,} failing', failing)},
       {
         'kind': 'warn',
         'value': count(*) filter (judgement in ('errored', 'unknown')),
         'text': concat_ws(
           ', ',
-          nullif(count(*) filter (judgement = 'errored') || ' errored', '0 errored'),
-          nullif(count(*) filter (judgement = 'unknown') || ' not assessed', '0 not assessed')
+          nullif(format('{:,} errored', count(*) filter (judgement = 'errored')), '0 errored'),
+          nullif(format('{:,} not assessed', count(*) filter (judgement = 'unknown')), '0 not assessed')
         )
       },
       {
         'kind': 'good',
         'value': count(*) filter (judgement = 'passing'),
-        'text': count(*) filter (judgement = 'passing') || ' passing'
+        'text': format('{:,} passing', count(*) filter (judgement = 'passing'))
       },
-      {'kind': 'soft', 'value': without_checks, 'text': without_checks || ' without checks'}
+      {'kind': 'soft', 'value': without_checks, 'text': format('{:,} without checks', without_checks)}
     ],
     lambda part: part.value > 0
   ) as states,
-  if(count(is_failing) = 0, null, format('{} of {}', failing, workspaces)) as failing_of,
+  if(count(is_failing) = 0, null, format('{:,} of {:,}', failing, workspaces)) as failing_of,
   sum(checks_failed) as checks_failed,
   project_external_id,
 from judged

@@ -9,7 +9,7 @@ select
   before.target,
   before.workspace_name,
   before.project_name,
-  before.checks_failed as checks_that_failed,
+  nullif(before.checks_failed, 0) as checks_that_failed,
   before.external_id,
 from workspaces_before($as_of) as before
 join workspace_changes($as_of, null) as changes using (target, external_id)

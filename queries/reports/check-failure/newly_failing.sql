@@ -15,6 +15,7 @@ select
   case
     when not changes.was_present then 'absent'
     when before.checks_failed is null then 'not reported'
+    when changes.was_failing is null then 'not assessed'
     else 'not failing'
   end as was,
   now.current_run_status,

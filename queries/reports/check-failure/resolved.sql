@@ -11,7 +11,7 @@ select
   now.target,
   now.workspace_name,
   now.project_name,
-  before.checks_failed as checks_that_failed,
+  nullif(before.checks_failed, 0) as checks_that_failed,
   episodes.failing_since as failed_since,
   date_diff('hour', episodes.failing_since, state.as_of) // 24 as lasted_days,
   now.external_id,

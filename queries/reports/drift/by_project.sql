@@ -15,17 +15,17 @@ select
   count(*) filter (known_drift(now.drifted, now.resources_drifted) is null) as not_assessed,
   list_filter(
     [
-      {'kind': 'bad', 'value': drifting, 'text': drifting || ' drifting'},
+      {'kind': 'bad', 'value': drifting, 'text': format('{:,} drifting', drifting)},
       {
         'kind': 'soft',
         'value': workspaces - drifting - clean,
-        'text': workspaces - drifting - clean || ' not assessed now'
+        'text': format('{:,} not assessed now', workspaces - drifting - clean)
       },
-      {'kind': 'good', 'value': clean, 'text': clean || ' clean'}
+      {'kind': 'good', 'value': clean, 'text': format('{:,} clean', clean)}
     ],
     lambda part: part.value > 0
   ) as states,
-  if(count(changes.is_drifting) = 0, null, format('{} of {}', drifting, workspaces)) as drifting_of,
+  if(count(changes.is_drifting) = 0, null, format('{:,} of {:,}', drifting, workspaces)) as drifting_of,
   sum(now.resources_drifted) as resources_drifted,
   now.project_external_id,
 from workspaces_at($as_of) as now

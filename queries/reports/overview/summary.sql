@@ -65,7 +65,7 @@ select
       ),
       ''
     ),
-    case when unassessed > 0 then format('{} not assessed', if(unassessed = 1, '1 rule', unassessed || ' rules')) end,
+    case when unassessed > 0 then format('{:,} {} not assessed', unassessed, if(unassessed = 1, 'rule', 'rules')) end,
     case when assessed and waits then 'not evaluated since the last pull' end
   ) as headline,
 from judged;

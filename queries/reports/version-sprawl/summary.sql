@@ -124,11 +124,11 @@ select
       || nullif(
         concat_ws(
           ', ',
-          nullif(denied, 0) || ' denied',
-          nullif(below_minimum, 0) || ' below the minimum',
-          nullif(ended, 0) || ' without support',
-          nullif(withdrawn, 0) || ' withdrawn',
-          nullif(deprecated, 0) || ' deprecated',
+          format('{:,} denied', nullif(denied, 0)),
+          format('{:,} below the minimum', nullif(below_minimum, 0)),
+          format('{:,} without support', nullif(ended, 0)),
+          format('{:,} withdrawn', nullif(withdrawn, 0)),
+          format('{:,} deprecated', nullif(deprecated, 0)),
           nullif(ends_soon, 0) || format(' with support for at most {:g} days', $support_days::double)
         ),
         ''
@@ -137,7 +137,7 @@ select
     )
     || case not_covered when 0 then '' when 1 then '; no policy covers 1 name' else format('; no policy covers {:,} names', not_covered) end,
     format('{:,} of {:,} {} {} older than {}', workspaces_behind::bigint, workspaces::bigint, if(workspaces = 1, 'workspace', 'workspaces'), if(workspaces = 1 or workspaces_behind = 1, 'is', 'are'), coalesce(newest_version, 'an unknown version'))
-    || format('; {} {} in use', versions, if(versions = 1, 'version', 'versions'))
+    || format('; {:,} {} in use', versions, if(versions = 1, 'version', 'versions'))
   )
   || case not_comparable when 0 then '' when 1 then '; the version of 1 workspace is not known' else format('; the versions of {:,} workspaces are not known', not_comparable::bigint) end as headline,
 from counted;
