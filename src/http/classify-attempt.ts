@@ -2,7 +2,7 @@ import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { systemLack } from '../core/fs.ts';
 import { AttemptError, type FailureKind, type HttpFailure, ProxyError } from './errors.ts';
-import { TUNNEL_PART } from './transport.ts';
+import { CONNECTS_PER_TUNNEL } from './transport.ts';
 
 /** OpenSSL's names of certificates that do not verify and of failed handshakes. Another attempt does not help. */
 const UNTRUSTED =
@@ -119,7 +119,7 @@ export function classifyAttempt(
 }
 
 function noConnectionInTime({ connectMs }: HttpTimeouts, proxy: ProxyError | undefined): HttpFailure {
-  const waitedMs = proxy?.place === 'through the proxy' ? connectMs * TUNNEL_PART : connectMs;
+  const waitedMs = proxy?.place === 'through the proxy' ? connectMs * CONNECTS_PER_TUNNEL : connectMs;
   const what = proxy ? `no connection ${proxy.place}` : 'no connection';
   return problem('timeout', `${what} within ${formatSeconds(waitedMs)}`, unsent(proxy));
 }

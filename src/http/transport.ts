@@ -106,7 +106,7 @@ function createDispatcher(
     ...more,
     connect: { ...tls, timeout: timeouts.connectMs },
     factory: (origin: string | URL, options: Pool.Options) =>
-      createPatchedPool(timeouts.connectMs * TUNNEL_PART, origin, options),
+      createPatchedPool(timeouts.connectMs * CONNECTS_PER_TUNNEL, origin, options),
   };
   const httpProxy = parseProxy('HTTP_PROXY', env.HTTP_PROXY ?? env.http_proxy, redactor);
   const httpsProxy = parseProxy('HTTPS_PROXY', env.HTTPS_PROXY ?? env.https_proxy, redactor);
@@ -153,7 +153,7 @@ export function readPem(file: string, field: string): string {
 }
 
 /** A tunnel through a proxy takes so many times as long as one connection, at most. */
-export const TUNNEL_PART = 2;
+export const CONNECTS_PER_TUNNEL = 2;
 
 /** The connections to a proxy itself, each of which becomes a tunnel. */
 function createProxyPool(proxy: URL, options: Pool.Options): Pool {

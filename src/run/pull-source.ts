@@ -9,6 +9,7 @@ import { landingDirectory, type Manifest, quarantineLanding, verifyLanding } fro
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
 import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '../load/record-pulls.ts';
+import { IncompleteListError } from '../services/pagination.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
 /** One pull of a run. */
@@ -89,6 +90,7 @@ const AVOIDABLE: readonly FailureKind[] = ['server', 'truncated', 'malformed', '
 /** Requests were retried already, so a service error needs another strategy. Invalid data may be valid the next time. */
 function canRetryWith(next: Strategy, tried: Strategy, error: unknown): boolean {
   if (error instanceof MissingColumnError) return next !== tried;
+  if (error instanceof IncompleteListError) return true; // the list may keep still the next time
   if (error instanceof ServiceError) return next !== tried && AVOIDABLE.includes(error.failure);
   return isInvalidData(error) && error.constructor === TidemarkError;
 }

@@ -1,7 +1,6 @@
 import { formatSeconds, MINUTE_MS } from '../core/clock.ts';
 import { parseJson } from '../core/json.ts';
 import { isObject, listAt, textAt, valueAt } from '../core/json-path.ts';
-import { shortenText } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { collectSecretFields, mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
@@ -137,12 +136,10 @@ export function explainWrapping(answer: unknown): string | undefined {
   return isObject(valueAt(answer, 'wrap_info')) ? WRAPPED : undefined;
 }
 
-const MAX_WARNING_LENGTH = 300;
-
 /** OpenBao warns where a policy cuts a list, and leaves `keys` out where it is empty: docs/services/secrets.md#listing. */
 function explainWarning(answer: unknown, redactor: Redactor): string | undefined {
   const warning = textAt({ first: listAt(answer, 'warnings')?.[0] }, 'first');
-  return warning === null ? undefined : `the service warns: ${shortenText(redactor.text(warning), MAX_WARNING_LENGTH)}`;
+  return warning === null ? undefined : `the service warns: ${extractErrorMessage(redactor.text(warning))}`;
 }
 
 /** @throws AttemptError unless the body has the form of the `responseType`; a login page with status 200 has not */

@@ -10,6 +10,7 @@ export function warehouseFiles(data: string) {
   return {
     published: join(data, 'warehouse.duckdb'),
     work: join(data, 'work', 'warehouse.duckdb'),
+    temp: join(data, 'work', 'tmp'),
   };
 }
 

@@ -141,7 +141,7 @@ describe('what a status means, and whether a read is repeated', () => {
       'secrets',
       secrets.keys.list,
       200,
-      '{"data":{},"warnings":["Endpoint ignored these unrecognized parameters: [limit]"]}',
+      '{"data":{},"warnings":["Endpoint ignored these \\u001bunrecognized\\nparameters: [limit]"]}',
       3,
       'malformed',
       'the service warns: Endpoint ignored these unrecognized parameters: [limit]',

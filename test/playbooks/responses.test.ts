@@ -59,7 +59,7 @@ describe('the claims of a volume', () => {
     ]);
   });
 
-  test('of an allocation that is described twice, and not the same, are as unknown as those of a forgotten one', () => {
+  test('of an allocation that is described twice, and not the same, or as another one, are as unknown as those of a forgotten one', () => {
     const running = { ...ended, ClientStatus: 'running' };
     const unknown = { allocation_id: 'a', node_id: null, client_status: null };
     const listed = (...Allocations: readonly object[]) =>
@@ -67,6 +67,7 @@ describe('the claims of a volume', () => {
     expect(listed(running, ended)).toEqual([unknown]);
     expect(listed(ended, { ...ended })).toEqual([{ ...unknown, node_id: 'n', client_status: 'lost' }]);
     expect(parseClaims({ ReadAllocs: { a: running }, WriteAllocs: { a: ended } })).toEqual([unknown]);
+    expect(parseClaims({ ReadAllocs: { a: { ...ended, ID: 'b' } }, WriteAllocs: null })).toEqual([unknown]);
   });
 
   test('are an empty list where the maps are empty, and null where one is missing', () => {

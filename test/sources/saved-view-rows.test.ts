@@ -147,3 +147,40 @@ test('a saved view that changes at every reading is unknown, and keeps its rows;
   expect(await pull(3)).toMatchObject({ status: 'failed', error: expect.stringContaining('3 times in a row') });
   expect(await all()).toEqual(before);
 });
+
+test('where one of two saved views is rejected and the other one refused, nothing is known of either: the rows of both stay', async () => {
+  let isRefused = false;
+  const views: string[] = [];
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => {
+      const view = /views\/([^/]+)\/results/u.exec(path)?.[1];
+      if (view === undefined) return undefined;
+      if (!views.includes(view)) views.push(view);
+      if (!isRefused) return { status: 200, body: PAGE };
+      return { status: view === views[0] ? 422 : 403, body: '{"errors":[{"title":"no"}]}' };
+    },
+  });
+  await place.pull(['--source', 'saved_view_rows']);
+  const all = () => place.rows('select view_id, row_id from saved_view_rows order by all');
+  const before = await all();
+  isRefused = true;
+  await place.pull(['--source', 'saved_view_rows'], 3);
+  expect(await all()).toEqual(before);
+});
+
+test('a list that changes at three readings is extracted once more', async () => {
+  let readings = 0;
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => {
+      if (!path.endsWith('/views')) return undefined;
+      const view = { id: 'sq-1', type: 'explorer-saved-queries', attributes: { name: 'one' } };
+      const meta = { pagination: { 'next-page': null, 'total-pages': 1, 'total-count': readings++ < 3 ? 2 : 1 } };
+      return { status: 200, body: JSON.stringify({ data: [view], meta }) };
+    },
+  });
+  const { pulls } = (await place.pull(['--source', 'saved_views'])).json<RunResult>();
+  expect(pulls).toMatchObject([{ status: 'complete', rows: 1 }]);
+  expect(readings).toBe(4);
+});

@@ -51,7 +51,7 @@ function landUnlisted({ landing }: ExtractContext, pool: unknown): void {
     listAt(pool, 'relationships', name, 'data')?.every((one) => textAt(one, 'id') !== null) === true;
   const missing = names.filter((name) => !isListed(name));
   if (missing.length === 0) return;
-  const reason = `the service does not list its ${missing.join(' and ')}`;
+  const reason = `the service does not list its ${missing.join(' and ')} with their IDs`;
   landing.addUnknown({ column: 'pool_id', value: textAt(pool, 'id'), reason, isUnsupported: true });
 }
 

@@ -1,6 +1,7 @@
 import { meshMounts } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { toFields, valueAt } from '../../core/json-path.ts';
+import { shortenText } from '../../core/log.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { secrets } from '../../services/secrets/operations.ts';
@@ -38,12 +39,12 @@ export const meshRoles: SourceDefinition = {
  * Vault shows policies as a list of names, or with commas.
  * @throws TidemarkError DATA for another form: the role would look like one with fewer rights
  */
-function assertPolicies(response: ServiceResponse): void {
+function assertPolicies(response: ServiceResponse, role: string): void {
   const data = toFields(valueAt(response.json(), 'data'));
   for (const field of ['policies', 'consul_policies']) {
     const names = [data[field] ?? []].flat();
     if (names.some((name) => typeof name !== 'string'))
-      throw new TidemarkError('DATA', `mesh_roles: the ${field} of a role are no names`);
+      throw new TidemarkError('DATA', `mesh_roles: the ${field} of the role ${shortenText(role, 100)} are no names`);
   }
 }
 

@@ -30,7 +30,7 @@ export const savedViews: SourceDefinition = {
 /**
  * The rows that every saved view returns. When the service rejects the query of a view, because a field no longer exists for
  * example, the error is written for that view. A view that cannot be read is unknown, and its rows stay. Every other failure fails the source,
- * and so does a rejection of every one of several views.
+ * and so does one of every one of several views.
  *
  * The rows are landed as CSV, because a view may return all of them in one response, for which DuckDB would need memory as a whole.
  */
@@ -42,13 +42,18 @@ export const savedViewRows: SourceDefinition = {
   async extract(context) {
     const relist = async () => listKeys(await fetchPages(context, platform.views.list, {}));
     const items = await relist();
-    const rejections: ServiceError[] = [];
+    const failures: ServiceError[] = [];
     const read = async ({ key }: { readonly key: string }) => {
       const rejection = await extractView(context, key);
-      if (rejection) rejections.push(rejection);
+      if (rejection) failures.push(rejection);
+    };
+    const isRefusal = (error: ServiceError) => {
+      const isOfOneView = OF_ONE_VIEW.includes(error.failure);
+      if (isOfOneView) failures.push(error);
+      return isOfOneView;
     };
     await listThenRead(context, { items, relist, read, toPart, isRefusal });
-    assertServiceAnswers(items.length, rejections);
+    assertServiceAnswers(items.length, failures);
   },
   checkAccess: (client) => client.call(platform.views.list),
 };
@@ -57,8 +62,6 @@ const toPart = ({ key: value }: { readonly key: string }): Part => ({ column: 'v
 
 /** Failures of one view, such as one that changes at every reading. The rows of the others are known. */
 const OF_ONE_VIEW: readonly FailureKind[] = ['forbidden', 'malformed', 'too-large'];
-
-const isRefusal = ({ failure }: ServiceError): boolean => OF_ONE_VIEW.includes(failure);
 
 /** The columns of the table that are landed. */
 export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'];

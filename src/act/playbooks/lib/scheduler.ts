@@ -168,7 +168,7 @@ export function evaluateDeregistration(observed: ReturnType<typeof observeVolume
 
 /**
  * The claims of allocations in the response that describes a volume; null where it lacks one of the claim maps. Node and status are null where
- * the scheduler no longer knows the allocation, or describes it twice and not the same.
+ * the scheduler no longer knows the allocation, describes it twice and not the same, or describes another one.
  */
 export function parseClaims(volume: unknown) {
   const maps = ['ReadAllocs', 'WriteAllocs'].map((name) => valueAt(volume, name));
@@ -181,7 +181,8 @@ export function parseClaims(volume: unknown) {
   return [...claims].map(([id, entries]) => {
     const inline: unknown[] = entries.flatMap(([, value]) => value ?? []);
     const [first, ...others] = inline.length > 0 ? inline : (listed.get(id) ?? []);
-    const allocation = others.every((other) => isDeepStrictEqual(other, first)) ? first : undefined;
+    const isOne = textAt(first, 'ID') === id && others.every((other) => isDeepStrictEqual(other, first));
+    const allocation = isOne ? first : undefined;
     const [nodeId, clientStatus] = [textAt(allocation, 'NodeID'), textAt(allocation, 'ClientStatus')];
     return { allocation_id: id, node_id: nodeId, client_status: clientStatus };
   });

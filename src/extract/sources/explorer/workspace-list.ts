@@ -103,7 +103,7 @@ export async function landWorkspaceList(context: ExtractContext, view: ListedVie
   assertWhole(told);
   if (view === 'workspaces' && total !== undefined) landing.expectRows(total);
   if (view === 'tf_versions') await land([...versions].map(toVersionRow));
-  for (const [column, reason] of listUnknown(told, view)) landUntold(context, [column], reason);
+  for (const [column, reason] of listUntoldColumns(told, view)) landUntold(context, [column], reason);
 }
 
 function readRows({ items, included: resources }: SnapshotPage): readonly Fields[] {
@@ -144,7 +144,7 @@ function assertWhole(told: Told): void {
 }
 
 /** The unknown columns of a view, with the reason: a column that some workspaces do not tell, and none has a value of, is unknown. */
-function listUnknown(told: Told, view: ListedView): readonly (readonly [string, string])[] {
+function listUntoldColumns(told: Told, view: ListedView): readonly (readonly [string, string])[] {
   const isUntold = (column: string) => told.get(column)?.has('told') === false;
   if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [untold('version'), EXTRA] : [EXTRA];
   const columns = Object.keys(EXPLORER_FIELDS.workspaces).filter((column) => column !== 'organization_name');

@@ -192,16 +192,18 @@ export async function extractNamed(
       return {
         fields,
         read: (options) => context.client.call(read, fields, options),
-        ...(check && { check }),
+        ...(check && { check: (response) => check(response, key) }),
       };
     },
     isRow: true,
   });
 }
 
-interface NamedObjects extends Pick<ObjectRequest, 'check'> {
+interface NamedObjects {
   readonly list: Operation;
   readonly read: Operation;
+  /** Throws if the response for a name cannot be read. */
+  readonly check?: (response: ServiceResponse, name: string) => void;
 }
 
 /** A source of the secrets service whose objects are listed and read by their names. */
