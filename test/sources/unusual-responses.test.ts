@@ -402,13 +402,13 @@ test.each([
     'mesh_roles',
     '/v1/mesh/roles/web-read',
     { data: { token_type: 'client', policy: 'x', policies: [{ Name: 'global-management' }] } },
-    'mesh_roles: the policies of a role are no names',
+    'mesh_roles: the policies of the role web-read are no names',
   ],
   [
     'mesh_roles',
     '/v1/mesh/roles/web-read',
     { data: { token_type: 'client', policy: 'x', consul_policies: { 0: 'global-management' } } },
-    'mesh_roles: the consul_policies of a role are no names',
+    'mesh_roles: the consul_policies of the role web-read are no names',
   ],
 ])('%s: what refers to something, and is no text, fails the source: %s %j', async (source, path, body, words) => {
   const bodies: Record<string, unknown> = {};
