@@ -48,13 +48,13 @@ async function findProblem({ store, database, files }: Lake, path: string, add: 
 }
 
 /** The data files of a table that its log does not name, now or as replaced by an engine, and that no close of a run would name. */
-async function listUnnamed(reader: LakeReader, table: string): Promise<readonly StoredFile[]> {
+async function listUnnamed(reader: LakeReader, table: string, shards = () => listShardFiles(reader)) {
   const stored = await reader.store.list(table);
   const { files, removed } = await reader.snapshot(table);
   const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
   const unnamed = stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
   if (table !== changesTable(RUNS) || unnamed.length === 0) return unnamed;
-  const { due } = await listShardFiles(reader);
+  const { due } = await shards();
   return unnamed.filter(({ path }) => !due.has(path));
 }
 
@@ -68,9 +68,12 @@ interface VacuumOptions {
 /** Removes files that no log names, what killed publishes have left, and what shards have published for runs that are closed long since. */
 export async function vacuumLake(lake: Lake, { olderThanMs, isDryRun }: VacuumOptions): Promise<readonly StoredFile[]> {
   const reader = createLakeReader(lake);
-  const unnamed = [...(await lake.store.list(STAGING)), ...(await listShardFiles(reader)).closed];
+  let reading: ReturnType<typeof listShardFiles> | undefined;
+  const shards = () => (reading ??= listShardFiles(reader));
+  const unnamed = [...(await lake.store.list(STAGING))];
   for (const table of (await reader.snapshots()).keys())
-    for (const file of await listUnnamed(reader, table)) unnamed.push(file);
+    for (const file of await listUnnamed(reader, table, shards)) unnamed.push(file);
+  unnamed.push(...(await shards()).closed);
   const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= lake.nowMs - olderThanMs);
   if (!isDryRun) for (const { path } of old) await lake.store.remove(path);
   return old;

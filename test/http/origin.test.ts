@@ -230,7 +230,7 @@ describe('TLS', () => {
   });
 });
 
-it('a port that fetch refuses is told from a service that is down', async () => {
+it('a port that fetch refuses is no service that is down', async () => {
   const { client, metrics } = createTestClient(createTarget('platform', 'http://127.0.0.1:6000'));
   await expect(client.call(platform.views.list, {}, { metrics })).rejects.toMatchObject({
     failure: 'unreachable',

@@ -71,7 +71,7 @@ describe('a token of the secrets service', () => {
     expect(info.rights).toMatchObject({ 'consul/roles': ['list'], 'consul/roles/+': ['read'], 'keymgmt/key': null });
   });
 
-  test('has the capabilities on a list that a server tells of its path with a slash at the end', async () => {
+  test('reads the capabilities on a list from its path with a slash at the end', async () => {
     const { described } = await describeAt('secrets', {
       '/auth/token/lookup-self': lookup,
       '/sys/capabilities-self': { data: { 'keymgmt/kms/+/key': ['deny'], 'keymgmt/kms/+/key/': ['list'] } },

@@ -22,6 +22,15 @@ const ROWS = [
   { position: '3', row_id: 'ws-3', row_type: 'visibility-workspace', attributes: '{}' },
 ];
 
+/** One of two pages of a view. */
+const page = (ids: readonly string[], next: number | null, total: number) => ({
+  status: 200,
+  body: JSON.stringify({
+    data: ids.map((id) => ({ id, type: 'visibility-workspace', attributes: {} })),
+    meta: { pagination: { 'next-page': next, 'total-pages': 2, 'total-count': total } },
+  }),
+});
+
 test('each row of a saved view is landed and loaded as it was sent, row by row, so that no load needs memory for a whole page', async () => {
   const place = await testProject({
     workspaces: 2,
@@ -67,14 +76,6 @@ test('saved views without any row, or whose query fails, have no rows, and their
 });
 
 test('a saved view that changes while it is read, or is refused at a later page, has the rows of its last reading alone', async () => {
-  const item = (id: string) => ({ id, type: 'visibility-workspace', attributes: {} });
-  const page = (ids: readonly string[], next: number | null, total: number) => ({
-    status: 200,
-    body: JSON.stringify({
-      data: ids.map(item),
-      meta: { pagination: { 'next-page': next, 'total-pages': 2, 'total-count': total } },
-    }),
-  });
   const views: string[] = [];
   let hasChanged = false;
   const place = await testProject({
@@ -106,14 +107,6 @@ test('a saved view that changes while it is read, or is refused at a later page,
 });
 
 test('a saved view that changes at every reading is unknown, and keeps its rows; where all of them do, the source fails', async () => {
-  const item = (id: string) => ({ id, type: 'visibility-workspace', attributes: {} });
-  const page = (id: string, number: string) => ({
-    status: 200,
-    body: JSON.stringify({
-      data: [item(id)],
-      meta: { pagination: { 'next-page': number === '1' ? 2 : null, 'total-pages': 2, 'total-count': 2 } },
-    }),
-  });
   const views: string[] = [];
   let readings = 0;
   let isChanging = (_view: string) => false;
@@ -124,7 +117,8 @@ test('a saved view that changes at every reading is unknown, and keeps its rows;
       if (view === undefined) return undefined;
       if (!views.includes(view)) views.push(view);
       const number = query.get('page[number]') ?? '1';
-      return page(isChanging(view) && number === '2' ? `ws-later-${readings++}` : `ws-${number}`, number);
+      const id = isChanging(view) && number === '2' ? `ws-later-${readings++}` : `ws-${number}`;
+      return page([id], number === '1' ? 2 : null, 2);
     },
   });
   const pull = async (exit: number) => {

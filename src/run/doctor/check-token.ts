@@ -68,7 +68,7 @@ export function correctNamespace({ name }: Target): string {
   return `${name}: check \`namespace\` in tidemark.yaml`;
 }
 
-/** Whether nothing of the organization, or of the namespace, answers: one cause, which is told once and not for each source. */
+/** Whether nothing of the organization, or of the namespace, answers. Adds a check for this one cause, in place of one for each source. */
 function isBlind(list: CheckList, target: Target, probes: readonly SourceProbe[]): boolean {
   const { name, kind, organization, namespace } = target;
   const errors = probes.flatMap(({ source, error }) => (source === tokens ? [] : [error]));

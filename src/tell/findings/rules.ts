@@ -65,7 +65,7 @@ function parseRule(name: string, sql: string) {
     proves: parseSources(name, 'proves', 'complete listing of', header.proves, sources),
     /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
     asks: parseSources(name, 'asks', 'complete listing of', header.asks, sources),
-    /** Sources of which its query reads itself what they do not tell of a part. */
+    /** Sources whose unknown parts its query judges itself: they leave no finding unassessed. */
     judges: parseSources(name, 'judges', 'parts of', header.judges, sources),
     /** The columns of its sources without which it concludes nothing. @default every column that its query names */
     needs: header.needs === undefined ? undefined : splitList(header.needs),

@@ -338,7 +338,7 @@ describe('a proxy', () => {
       () => listening(createNetServer((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 \r\n\r\n')))),
       /to the proxy failed: ERR_SSL_WRONG_VERSION_NUMBER: .*begin the URL in HTTPS_PROXY or HTTP_PROXY with http:/u,
     ],
-  ])('that %s is told apart from the service', async (_, origin, listen, says) => {
+  ])('that %s is not called a fault of the service', async (_, origin, listen, says) => {
     const { run } = await pull({
       url: `https://localhost:${await secure('server')}`,
       target: { caFile: pem('ca') },
