@@ -204,13 +204,8 @@ function isText({ responseType }: Operation, args: Args): boolean {
   return SHAPES[responseType].matches === undefined || args.format === 'prometheus';
 }
 
-interface Shape {
-  readonly form: string;
-  /** Without it, the response is not JSON, or need not be. */
-  readonly matches?: (value: unknown) => boolean;
-}
-
-const SHAPES: Readonly<Record<Operation['responseType'], Shape>> = {
+/** Without `matches`, the response is not JSON, or need not be. */
+const SHAPES: Readonly<Record<Operation['responseType'], { form: string; matches?: (value: unknown) => boolean }>> = {
   document: {
     form: 'a JSON:API document with `data`',
     matches: (value) => isObject(valueAt(value, 'data')) || listAt(value, 'data') !== undefined,
