@@ -1,12 +1,12 @@
 import { findNamed } from '../config/suggest.ts';
-import { formatError, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, explainInvalid, type NewAction, resolveDefinitions } from './action-call.ts';
-import { type ActionDefinition, type Playbook, unknown } from './define.ts';
+import type { ActionDefinition, Playbook } from './define.ts';
 import { explainUnsettled, identifyRequest, type LedgerRow, takeFinal, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { type Observed, observeAction, type Reading } from './observe-action.ts';
+import { type Observed, readSubject } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
@@ -55,6 +55,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
     for (const { action, row } of begun.reverse()) {
       const definition = definitions.get(action) as ActionDefinition;
       const planned = await planUndo(row, { ...deps, action, definition });
+      context.signal.throwIfAborted(); // what was not read then is no reason to leave an action out
       if (planned && 'isUnknown' in planned) leftOut.push(planned);
       else if (planned) actions.push(planned);
     }
@@ -155,14 +156,4 @@ function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
     .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
     .flatMap((entry) => takeFinal(entry) ?? [])
     .find((other) => other.status === 'applied' && other.plan_id !== row.plan_id && isSame(other));
-}
-
-/** @throws what ends the command */
-async function readSubject(attempt: Observed): Promise<Pick<Reading, 'observed' | 'precondition'>> {
-  const { redactor, signal } = attempt.context;
-  return observeAction(attempt).catch((error: unknown) => {
-    if (!(error instanceof TidemarkError) || signal.aborted) throw error;
-    const reason = redactor.text(`the subject could not be read: ${formatError(error)}`);
-    return { observed: null, precondition: unknown(reason) };
-  });
 }
