@@ -44,7 +44,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
     const row = entry && toLedgerRow(entry);
     return row && mayBeApplied(row) ? [{ action, row }] : [];
   });
-  if (begun.length === 0) throw nothingApplied(plan_id);
+  if (begun.length === 0) throw explainNothing(plan_id, []);
   return withServices(options, async (remote) => {
     await assertSameInstallations(plan, config, remote);
     const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
@@ -78,12 +78,8 @@ function mayBeApplied({ status, answer }: LedgerRow): boolean {
   return status === 'applied' || status === 'unconfirmed' || answer === 'ambiguous';
 }
 
-function nothingApplied(planId: string): TidemarkError {
-  return new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${planId}`);
-}
-
 function explainNothing(planId: string, leftOut: readonly LeftOut[]): TidemarkError {
-  if (leftOut.length === 0) return nothingApplied(planId);
+  if (leftOut.length === 0) return new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${planId}`);
   const unclear = leftOut.filter(({ isUnknown }) => isUnknown);
   const shown = (unclear.length > 0 ? unclear : leftOut).slice(0, 3);
   const reasons = shown.map(({ reason }) => reason).join('; ');

@@ -102,17 +102,9 @@ function explainPast({ name, kind, mutates }: Operation, headers: Headers, maxMs
   return pastMs > maxMs ? `the answer is stale: it is of ${formatSeconds(pastMs)} ago` : undefined;
 }
 
-export async function readErrorResponse(
-  response: Response,
-  progress: BodyProgress,
-  context: ReadContext,
-): Promise<never> {
-  throw toFailure(context, response, await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES }));
-}
-
 /** Redacts the text before its message is extracted: extraction folds white space, which would hide a multi-line key. */
-function toFailure({ operation, permission, redactor }: ReadContext, { status, headers }: Response, text: string) {
-  return new AttemptError(classifyError(operation, status, headers, redactor.text(text), redactor.text(permission)));
+function toFailure({ operation, permission, redactor }: ReadContext, response: Response, text: string) {
+  return new AttemptError(classifyError(operation, response, redactor.text(text), redactor.text(permission)));
 }
 
 function toResponse(status: number, headers: Headers, text: string): ServiceResponse {
