@@ -131,7 +131,8 @@ async function readPlatformToken(answer: Fields, client: ServiceClient) {
   const attributes = toFields(data.attributes);
   const username = textAt(attributes, 'username');
   const resource = textAt(data, 'relationships', 'authenticated-resource', 'data', 'type') ?? '';
-  const type = RESOURCE_TYPES.get(resource) ?? accountType(username);
+  // What a token is of, which the products tell since November 2023.
+  const [, type = accountType(username)] = /^(organization|team|user)s$/u.exec(resource) ?? [];
   const entitlements = await optional(client.call(tokenOperations.entitlements));
   return {
     accessor_id: textAt(data, 'id'),
@@ -143,13 +144,6 @@ async function readPlatformToken(answer: Fields, client: ServiceClient) {
     extra: otherFields(attributes, ['username', 'email', 'unconfirmed-email', 'avatar-url', 'the-answer']),
   };
 }
-
-/** What a token is of, which the products tell since November 2023. */
-const RESOURCE_TYPES: ReadonlyMap<string, string> = new Map([
-  ['organizations', 'organization'],
-  ['teams', 'team'],
-  ['users', 'user'],
-]);
 
 /** The names of the accounts that the platform creates for the tokens of organizations and teams. */
 function accountType(username: string | null): string | null {

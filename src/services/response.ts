@@ -130,7 +130,7 @@ export function explainWrapping(answer: unknown): string | undefined {
 
 /** OpenBao warns where a policy cuts a list, and leaves `keys` out where it is empty: docs/services/secrets.md#listing. */
 function explainWarning(answer: unknown, redactor: Redactor): string | undefined {
-  const warning = textAt({ first: listAt(answer, 'warnings')?.[0] }, 'first');
+  const warning = textAt(answer, 'warnings', 0);
   return warning === null ? undefined : `the service warns: ${extractErrorMessage(redactor.text(warning))}`;
 }
 
