@@ -1,7 +1,13 @@
 import { setMaxListeners } from 'node:events';
 
 /** A signal that follows others until it is released. */
-export type LinkedSignal = Readonly<ReturnType<typeof linkSignals>>;
+export interface LinkedSignal {
+  readonly signal: AbortSignal;
+  /** Aborts this signal alone. */
+  readonly abort: (reason?: unknown) => void;
+  /** Stops following the others. */
+  readonly release: () => void;
+}
 
 /**
  * A signal that is aborted with the first of the given ones. `AbortSignal.any` is not used: on Node 20 its sources refer to it
@@ -9,7 +15,7 @@ export type LinkedSignal = Readonly<ReturnType<typeof linkSignals>>;
  * (docs/decisions.md#abort-signals-are-held-strongly). Here the sources refer to it strongly, so it must be released.
  */
 // until Node 24: Node 22 still loses such a signal that follows another one
-export function linkSignals(...sources: readonly (AbortSignal | undefined)[]) {
+export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();
   // Every request or query in progress listens to one; Node reports more than ten listeners as a leak.
   setMaxListeners(0, controller.signal, ...sources.flatMap((source) => source ?? []));
@@ -22,9 +28,7 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]) {
   }
   return {
     signal: controller.signal,
-    /** Aborts this signal alone. */
-    abort: (reason?: unknown) => controller.abort(reason),
-    /** Stops following the others. */
+    abort: (reason) => controller.abort(reason),
     release: () => {
       for (const { source, follow } of followed) source.removeEventListener('abort', follow);
     },
