@@ -36,7 +36,8 @@ async function measure({ folder, size, log }: Bench): Promise<readonly Result[]>
   database.close();
   const out = join(folder, 'out');
   // As `tidemark report` opens it. The bare SQL has all threads, which makes it faster.
-  const render = (options: ReportReadOptions) => renderReports({ ...options, out, reportDays: 90, log: QUIET });
+  const config = { reportDays: 90, targets: [], subjectPages: 1000 };
+  const render = (options: ReportReadOptions) => renderReports({ ...options, ...config, out, log: QUIET });
   const statements: Statement[] = [];
   await timed(file, asOf, (options) => render({ ...options, database: record(options.database, statements) }));
   const rounds: Round[] = [];

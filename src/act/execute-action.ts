@@ -8,7 +8,7 @@ import { withPublished } from '../warehouse/session.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
-import { type ApplyContext, type Attempt, observeAction, readRepeatedly, rethrowUnexpected } from './observe-action.ts';
+import { type ApplyContext, type Attempt, readRepeatedly, readSubject, rethrowUnexpected } from './observe-action.ts';
 import { findingIds } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 
@@ -32,13 +32,7 @@ type Conclusion = Pick<ActionOutcome, 'status' | 'reason'> &
  */
 export async function executeAction(attempt: Attempt): Promise<Execution> {
   const { previous } = attempt;
-  let reading: Reading;
-  try {
-    reading = await observeAction(attempt);
-  } catch (error) {
-    rethrowUnexpected(error);
-    return { result: await recordUnsent(attempt, 'failed', `the subject could not be read: ${formatError(error)}`) };
-  }
+  const reading = await readSubject(attempt);
   const { precondition, observed } = reading;
   if (precondition.state === 'unknown') return { result: await recordUnsent(attempt, 'failed', precondition.reason) };
   const intent = { ...newIntent(attempt), before: observed };
@@ -221,23 +215,21 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
     const { status, reason, reading } = await readOutcome(attempt, 'ambiguous');
     return { status, reason: `${message}; ${reason}`, after: reading?.observed ?? null, answer: 'ambiguous' };
   }
-  const reading = await observeAction(attempt).catch(rethrowUnexpected);
-  const after = reading?.observed ?? null;
+  const reading = await readSubject(attempt);
+  const { precondition, observed: after } = reading;
   const { retryPolicy, method } = getOperation(action.operation);
   // A gateway may refuse what the service has done. What the service itself finds done was done by someone else, and is not ours to undo.
   const foundDone = ['conflict', 'invalid', ...(method === 'DELETE' ? ['not-found'] : [])];
   const mayBeOurs = failed?.status !== undefined && !foundDone.includes(failed.failure);
-  if (mayBeOurs && reading?.isConfirmed(undefined))
+  if (mayBeOurs && reading.isConfirmed(undefined))
     return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after, answer: 'ambiguous' };
-  if (reading?.precondition.state === 'satisfied') {
-    const { precondition } = reading;
+  if (precondition.state === 'satisfied')
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
-  }
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
   const mayRepeat = retryPolicy !== 'never' || failed?.failure === 'too-long-wait';
-  if (isPassing && mayRepeat && left > 0 && reading?.precondition.state === 'ready') {
+  if (isPassing && mayRepeat && left > 0 && precondition.state === 'ready') {
     const accepted = await isAccepted(attempt).catch(rethrowUnexpected);
     if (accepted) return { status: 'skipped', reason: ACCEPTED, after };
     if (accepted === false) return { before: after, ...(await send(attempt, left - 1)) };

@@ -12,7 +12,7 @@ import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
 import { approvePlan } from './approvals.ts';
 import type { Playbook } from './define.ts';
-import { type LedgerEntry, takeFinal, toKey } from './ledger.ts';
+import { isUnsettled, type LedgerEntry, takeFinal, toKey } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { createPlan, nameJob } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
@@ -20,7 +20,7 @@ import { keepPlan, planFile, readKeptPlan } from './plan-store.ts';
 import { PlaybookFault } from './playbook-fault.ts';
 import { isReversible } from './registry.ts';
 import type { Acting } from './remote.ts';
-import { isToSettle, settleLedger } from './settle-ledger.ts';
+import { settleLedger } from './settle-ledger.ts';
 
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
 type JobPlaybook = Job['playbooks'][number];
@@ -94,11 +94,12 @@ export async function planJobPlaybooks(
         for (const id of plan.actions.flatMap(findingIds)) excluded.set(id, reason);
       }
       // What an expired plan left open is read again, so that the new plan does not repeat it.
-      const doubtedSince = new Date(context.clock.now().getTime() - DOUBT_DAYS * DAY_MS);
-      const settle = () => settleLedger({ config, context, warehouse, playbooks, playbook: name, doubtedSince });
+      const sinceMs = context.clock.now().getTime() - DOUBT_DAYS * DAY_MS;
+      const isDue = (entry: LedgerEntry) => entry.event === 'intent' || Date.parse(entry.started_at) >= sinceMs;
+      const isWanted = (entry: LedgerEntry) => entry.playbook === name && isUnsettled(entry) && isDue(entry);
+      const settle = () => settleLedger({ config, context, warehouse, playbooks, isWanted });
       const isHeld = plans.some((one) => isLocked(one.refused));
-      if (entries.some((entry) => isToSettle(entry, doubtedSince)))
-        await waitForLock(patience(config, isHeld), context, settle);
+      if (entries.some(isWanted)) await waitForLock(patience(config, isHeld), context, settle);
       const playbook = findNamed(playbooks, 'playbook', name);
       const source = { config, context, warehouse, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
       const { plan, exceeded } = await createPlan(source);

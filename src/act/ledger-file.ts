@@ -44,7 +44,7 @@ export class Ledger {
   static async open(data: string, lock: LedgerLock, seen: SeenLedger = NOTHING_SEEN): Promise<Ledger> {
     const file = ledgerFile(data);
     await makeFolder(dirname(file));
-    const sound = await readSound(data, seen);
+    const sound = assertSound(data, await inspectLedger(data, seen));
     const handle = await open(file, 'a', PRIVATE_FILE);
     const { size: bytes } = await handle.stat();
     const ledger = new Ledger(file, handle, { ...sound, bytes }, lock);
@@ -109,11 +109,6 @@ export async function inspectLedger(data: string, seen: SeenLedger) {
 }
 
 /** @throws TidemarkError DATA naming the first problem, and the ways out */
-export async function readSound(data: string, seen: SeenLedger): Promise<LedgerInspection> {
-  return assertSound(data, await inspectLedger(data, seen));
-}
-
-/** @throws TidemarkError as `readSound` */
 export function assertSound(data: string, inspection: LedgerInspection): LedgerInspection {
   const [first] = inspection.problems;
   if (first === undefined) return inspection;

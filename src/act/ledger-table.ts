@@ -19,7 +19,7 @@ import { toJsonParam } from '../warehouse/sql-params.ts';
 import { type LedgerEntries, ledgerFile, ledgerLine, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
-import { assertSound, formatProblem, inspectLedger, Ledger, type LedgerInspection, readSound } from './ledger-file.ts';
+import { assertSound, formatProblem, inspectLedger, Ledger, type LedgerInspection } from './ledger-file.ts';
 import { ensureWarehouseId } from './plan-targets.ts';
 import type { Acting } from './remote.ts';
 
@@ -31,10 +31,12 @@ import type { Acting } from './remote.ts';
  * @throws TidemarkError DATA where the ledger is damaged, or does not continue what the warehouse has seen.
  */
 export async function readLedger(config: Config, warehouse?: OpenWarehouse): Promise<LedgerEntries> {
-  const sound = warehouse
-    ? await readSound(config.data, await readSeenLedger(warehouse))
-    : assertSound(config.data, await verifyLedger(config));
-  return sound.entries;
+  const inspection = warehouse ? await inspectSeen(config, warehouse) : await verifyLedger(config);
+  return assertSound(config.data, inspection).entries;
+}
+
+export async function inspectSeen({ data }: Pick<Config, 'data'>, warehouse: OpenWarehouse): Promise<LedgerInspection> {
+  return inspectLedger(data, await readSeenLedger(warehouse));
 }
 
 export async function readSeenLedger({ database, files }: OpenWarehouse): Promise<SeenLedger> {
@@ -64,9 +66,9 @@ export async function verifyLedger(config: Config): Promise<LedgerInspection & {
  * Copies the ledger to the table `actions`, and assigns an ID to a warehouse without one. Called in every run.
  * @throws TidemarkError DATA as `readLedger`; the table is then left unchanged.
  */
-export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Date): Promise<void> {
+export async function syncLedger(warehouse: Warehouse, config: Config, now: Date): Promise<void> {
   await ensureWarehouseId(warehouse);
-  await keepLedger(warehouse, await readSound(data, await readSeenLedger(warehouse)), now);
+  await keepLedger(warehouse, assertSound(config.data, await inspectSeen(config, warehouse)), now);
   // The findings of each undo are accepted once: an acceptance that has ended since, because they got worse, stays ended.
   const { database, files } = warehouse;
   const undone = await database.rows(files.read('remediation/undone_findings'), { now: now.toISOString() });

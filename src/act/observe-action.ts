@@ -48,9 +48,6 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   }
   const wasDeleted = wasAccepted && getOperation(operation).method === 'DELETE';
   const { isAbsent, unproven } = wasDeleted ? PRESENT : await verifyAbsence(results, attempt);
-  const unclear = (reason: string) => {
-    return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsenceProven: false };
-  };
   const reason = findUnanswered(results, definition) ?? unproven;
   if (reason !== undefined) return unclear(reason);
   const inputs = definition.schema.parse(guard.inputs);
@@ -64,6 +61,18 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
     (ask(() => definition.isConfirmed?.(observed, inputs, response)) ?? precondition.state === 'satisfied') === true;
   /** `isAbsenceProven`: the absence of a subject is part of the result, and is proven. */
   return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
+}
+
+/** The same where a read that fails tells as little as one without an answer. */
+export function readSubject(attempt: Observed): Promise<Reading> {
+  return observeAction(attempt).catch((error: unknown) => {
+    rethrowUnexpected(error);
+    return unclear(attempt.context.redactor.text(`the subject could not be read: ${formatError(error)}`));
+  });
+}
+
+function unclear(reason: string) {
+  return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsenceProven: false };
 }
 
 /** The read that the service cannot answer, where the playbook does not say that it has another use for that: nothing is known then. */
@@ -142,18 +151,13 @@ async function takeSample(attempt: Attempt, accepted?: { readonly response: unkn
 }
 
 /** Whether a read shows that its subject is gone, and why that is not proven. */
-interface AbsenceCheck {
-  readonly isAbsent: boolean;
-  readonly unproven: string | undefined;
-}
-
-const PRESENT: AbsenceCheck = { isAbsent: false, unproven: undefined };
+const PRESENT = { isAbsent: false, unproven: undefined as string | undefined };
 
 /**
  * Verifies every absence in the results of a guard. "Not found" may also mean that the token lost a permission or that a replica
  * lags, so it proves nothing without a list that answers, is plausible and lacks the subject.
  */
-export async function verifyAbsence(results: ReadResults, attempt: Observed): Promise<AbsenceCheck> {
+export async function verifyAbsence(results: ReadResults, attempt: Observed): Promise<typeof PRESENT> {
   let { isAbsent, unproven } = PRESENT;
   for (const [name, read] of Object.entries(attempt.definition.reads)) {
     const result = results[name];

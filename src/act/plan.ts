@@ -166,7 +166,9 @@ export async function planActions(playbook: Playbook, candidates: readonly PlanC
     tried += findings.length;
     const [{ target }] = findings;
     const failures = unanswered.get(target) ?? 0;
-    const planned = failures < DEFAULT_MAX_FAILURES ? await planGroup(playbook, findings, deps) : notAsked(target);
+    const silence = `${target} had no answer for ${DEFAULT_MAX_FAILURES} findings before it: plan again once it has`;
+    const notAsked: Refusal = { reason: `not read: ${silence}`, isUnanswered: true };
+    const planned = failures < DEFAULT_MAX_FAILURES ? await planGroup(playbook, findings, deps) : notAsked;
     unanswered.set(target, 'reason' in planned && planned.isUnanswered ? failures + 1 : 0);
     if ('reason' in planned) {
       for (const { finding_id } of findings) refused.push({ finding_id, reason: planned.reason });
@@ -182,11 +184,6 @@ export async function planActions(playbook: Playbook, candidates: readonly PlanC
 interface Refusal {
   readonly reason: string;
   readonly isUnanswered: boolean;
-}
-
-function notAsked(target: string): Refusal {
-  const reason = `not read: ${target} had no answer for ${DEFAULT_MAX_FAILURES} findings before it: plan again once it has`;
-  return { reason, isUnanswered: true };
 }
 
 type FindingGroup = readonly [PlanCandidate, ...PlanCandidate[]];

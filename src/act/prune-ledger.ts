@@ -5,8 +5,8 @@ import { writeFileAtomic } from '../core/fs.ts';
 import type { WarehouseWriter } from '../warehouse/session.ts';
 import { isUnsettled, type LedgerEntry, type LedgerEvent, ledgerFile, toKey } from './ledger.ts';
 import { type LedgerScan, scanLedger, toLedgerText } from './ledger-chain.ts';
-import { assertSound, readSound } from './ledger-file.ts';
-import { keepLedger, lockLedger, readSeenLedger, verifyLedger } from './ledger-table.ts';
+import { assertSound } from './ledger-file.ts';
+import { inspectSeen, keepLedger, lockLedger, verifyLedger } from './ledger-table.ts';
 import { listPlanIds } from './plan-store.ts';
 
 /** A ledger without old actions, how many go, and their bytes. */
@@ -37,7 +37,7 @@ export async function removeOldActions(
   if (!lock) return undefined;
   try {
     const pruned = await writer.write(async (warehouse) => {
-      const whole = await readSound(config.data, await readSeenLedger(warehouse));
+      const whole = assertSound(config.data, await inspectSeen(config, warehouse));
       const rest = await withoutOld(config, whole, start, now);
       if (rest) await keepLedger(warehouse, scanLedger(rest.text), now, whole.head);
       return rest;

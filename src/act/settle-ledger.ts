@@ -16,12 +16,8 @@ import { type Acting, withServices } from './remote.ts';
 
 interface SettleLedgerOptions extends Acting {
   readonly playbooks: readonly Playbook[];
-  /** Only actions of this plan. @default every plan */
-  readonly planId?: string | undefined;
-  /** Only actions of this playbook. @default every playbook */
-  readonly playbook?: string;
-  /** Leaves what a reading left in doubt before. @default it is read again as well */
-  readonly doubtedSince?: Date;
+  /** Which of them are read. */
+  readonly isWanted: (entry: LedgerEntry) => boolean;
   /** The working warehouse of a run in progress, whose table is updated. @default the published one */
   readonly warehouse?: Warehouse;
 }
@@ -40,9 +36,8 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
       const results: ActionResult[] = [];
       let [read, plan]: [planId?: string, plan?: Plan] = [];
       for (const entry of ledger.entries.values()) {
-        const { plan_id, playbook } = entry;
-        const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
-        if (!isWanted || !isToSettle(entry, options.doubtedSince)) continue;
+        const { plan_id } = entry;
+        if (!isUnsettled(entry) || !options.isWanted(entry)) continue;
         if (context.signal.aborted) break;
         // The actions of a plan follow each other in the ledger: its file, which has all of them, is read once, and not for each.
         if (read !== plan_id) [read, plan] = [plan_id, await readKeptPlan(config, plan_id)];
@@ -53,11 +48,6 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
       return results;
     }),
   );
-}
-
-/** Whether it is unsettled, and not in doubt for longer than a caller reads it again. */
-export function isToSettle(entry: LedgerEntry, doubtedSince = new Date(0)): boolean {
-  return isUnsettled(entry) && (entry.event === 'intent' || Date.parse(entry.started_at) >= doubtedSince.getTime());
 }
 
 async function settleEntry(

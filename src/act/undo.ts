@@ -1,12 +1,12 @@
 import { findNamed } from '../config/suggest.ts';
-import { formatError, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, explainInvalid, type NewAction, resolveDefinitions } from './action-call.ts';
-import { type ActionDefinition, type Playbook, unknown } from './define.ts';
+import type { ActionDefinition, Playbook } from './define.ts';
 import { explainUnsettled, identifyRequest, type LedgerRow, takeFinal, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { type Observed, observeAction, type Reading } from './observe-action.ts';
+import { type Observed, readSubject } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
@@ -44,7 +44,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
     const row = entry && toLedgerRow(entry);
     return row && mayBeApplied(row) ? [{ action, row }] : [];
   });
-  if (begun.length === 0) throw nothingApplied(plan_id);
+  if (begun.length === 0) throw explainNothing(plan_id, []);
   return withServices(options, async (remote) => {
     await assertSameInstallations(plan, config, remote);
     const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
@@ -55,6 +55,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
     for (const { action, row } of begun.reverse()) {
       const definition = definitions.get(action) as ActionDefinition;
       const planned = await planUndo(row, { ...deps, action, definition });
+      context.signal.throwIfAborted(); // what was not read then is no reason to leave an action out
       if (planned && 'isUnknown' in planned) leftOut.push(planned);
       else if (planned) actions.push(planned);
     }
@@ -77,12 +78,8 @@ function mayBeApplied({ status, answer }: LedgerRow): boolean {
   return status === 'applied' || status === 'unconfirmed' || answer === 'ambiguous';
 }
 
-function nothingApplied(planId: string): TidemarkError {
-  return new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${planId}`);
-}
-
 function explainNothing(planId: string, leftOut: readonly LeftOut[]): TidemarkError {
-  if (leftOut.length === 0) return nothingApplied(planId);
+  if (leftOut.length === 0) return new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${planId}`);
   const unclear = leftOut.filter(({ isUnknown }) => isUnknown);
   const shown = (unclear.length > 0 ? unclear : leftOut).slice(0, 3);
   const reasons = shown.map(({ reason }) => reason).join('; ');
@@ -155,14 +152,4 @@ function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
     .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
     .flatMap((entry) => takeFinal(entry) ?? [])
     .find((other) => other.status === 'applied' && other.plan_id !== row.plan_id && isSame(other));
-}
-
-/** @throws what ends the command */
-async function readSubject(attempt: Observed): Promise<Pick<Reading, 'observed' | 'precondition'>> {
-  const { redactor, signal } = attempt.context;
-  return observeAction(attempt).catch((error: unknown) => {
-    if (!(error instanceof TidemarkError) || signal.aborted) throw error;
-    const reason = redactor.text(`the subject could not be read: ${formatError(error)}`);
-    return { observed: null, precondition: unknown(reason) };
-  });
 }

@@ -24,11 +24,7 @@ const MAX_TRIES = 20;
 /** Advertised in the sandbox's headers, so the rate limiter starts at full speed. */
 const REQUESTS_PER_SECOND = 1000;
 
-interface DemoState {
-  readonly start: string;
-  readonly port: number;
-  readonly workspaces?: number | undefined;
-}
+type DemoState = Pick<StartOptions, 'workspaces'> & { readonly start: string; readonly port: number };
 
 /** Commands that call the services. */
 const CALLING = new Set(['pull', 'run', 'schedule', 'doctor', 'playbook', 'api', 'permissions']);

@@ -15,17 +15,16 @@ export async function ledger(
 ) {
   if (restore && accept) throw new TidemarkError('USAGE', '--restore and --accept cannot be used together');
   const { config, playbooks } = await readPlaybooks(context);
+  const isWanted = ({ plan_id }: Pick<LedgerRow, 'plan_id'>) => planId === undefined || plan_id === planId;
   if (restore || accept) {
     const count = await repairLedger(config, context, restore ? '--restore' : '--accept');
     context.log.info(`the ledger is ${restore ? 'restored' : 'accepted'}: ${plural(count, 'action')}`);
   }
   if (settle) {
-    const settled = await settleLedger({ config, context, playbooks, planId });
+    const settled = await settleLedger({ config, context, playbooks, isWanted });
     if (settled.some(({ status }) => status === 'unconfirmed')) context.exit(EXIT.incomplete);
   }
-  const rows = [...(await readLedger(config)).values()]
-    .map(toLedgerRow)
-    .filter(({ plan_id }) => planId === undefined || plan_id === planId);
+  const rows = [...(await readLedger(config)).values()].filter(isWanted).map(toLedgerRow);
   const none = planId === undefined ? 'the ledger is empty' : `the ledger has no action of plan ${planId}`;
   writeResult(context, rows, () => (rows.length === 0 ? `${stripControls(none)}\n` : formatLedger(rows, context)));
 }

@@ -18,10 +18,7 @@ export const define: DefineCommand = (command) =>
     .runs(() => import('./sandbox.ts'), 'serve');
 
 const seedNumber = whole('a whole number, or `hostile`');
-
-function parseSeed(text: string): number | 'hostile' {
-  return text === 'hostile' ? text : seedNumber(text);
-}
+const parseSeed = (text: string) => (text === 'hostile' ? text : seedNumber(text));
 
 type SandboxFlags = Omit<StartOptions, 'start'> & { readonly latency?: number; readonly days: number };
 

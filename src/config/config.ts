@@ -13,7 +13,7 @@ import { configSchema, type RawConfig, type RawTarget, type TargetKind } from '.
 import { findNamed } from './suggest.ts';
 import { readPlainYaml, readYamlFile } from './yaml.ts';
 
-export type { Pricing, TargetKind, Thresholds } from './schema.ts';
+export type { TargetKind, Thresholds } from './schema.ts';
 
 /** A target with its defaults. */
 export type Target = Readonly<ReturnType<typeof withDefaults>>;

@@ -229,7 +229,6 @@ export const configSchema = z
 
 export type RawConfig = z.infer<typeof configSchema>;
 export type RawTarget = RawConfig['targets'][number];
-export type Pricing = RawConfig['pricing'];
 export type Thresholds = z.infer<typeof thresholds>;
 
 /** In the landing of a run, beside the folders of the targets (`src/extract/resume.ts`, `src/landing/store.ts`). Some file systems ignore case. */

@@ -19,15 +19,14 @@ export const DIFF_FORMATS = ['text', 'markdown'] as const;
 export type DiffFormat = (typeof DIFF_FORMATS)[number];
 
 /** Upper bounds of what a plan may change. */
-export interface PlanLimits {
-  readonly maxActions: number;
+export const DEFAULT_LIMITS = {
+  maxActions: 25,
   /** Of the rows that the playbook's table has in a target. */
-  readonly maxPercent: number;
+  maxPercent: 20,
   /** So many rows may be affected whatever their share is: 1 of 3 rows is 33 %. */
-  readonly minRows: number;
-}
-
-export const DEFAULT_LIMITS: PlanLimits = { maxActions: 25, maxPercent: 20, minRows: 5 };
+  minRows: 5,
+};
+export type PlanLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 /** An apply stops after so many failed or unconfirmed actions. */
 export const DEFAULT_MAX_FAILURES = 3;

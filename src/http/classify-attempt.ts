@@ -127,7 +127,8 @@ function noConnectionInTime({ connectMs }: HttpTimeouts, proxy: ProxyError | und
 /** A proxy that refuses says nothing of the service. */
 function refusedConnection(causes: readonly Error[], proxy: ProxyError | undefined): HttpFailure {
   if (proxy) return problem('unreachable', 'the proxy refused the connection (ECONNREFUSED)', unsent(proxy));
-  return problem('unreachable', 'connection refused (ECONNREFUSED)', { ...unsent(), refusedPort: readPort(causes) });
+  const [port] = causes.flatMap((cause) => ('port' in cause && typeof cause.port === 'number' ? cause.port : []));
+  return problem('unreachable', 'connection refused (ECONNREFUSED)', { ...unsent(), refusedPort: port });
 }
 
 function refusedTunnel(status: number, causes: readonly Error[]): HttpFailure {
@@ -152,10 +153,6 @@ function untrustedConnection(code: string, proxy: ProxyError | undefined, { url,
     retryable: 'no',
     hint: isProxy ? ofProxy : ofService,
   });
-}
-
-function readPort(causes: readonly Error[]): number | undefined {
-  return causes.flatMap((cause) => ('port' in cause && typeof cause.port === 'number' ? cause.port : []))[0];
 }
 
 function problem(failure: FailureKind, message: string, details: Partial<HttpFailure> = {}): HttpFailure {

@@ -1,13 +1,7 @@
 /** Every vendor's rate limit headers, translated to plain numbers here and nowhere else. */
 
-/** The rate limit that a response advertises. */
-export interface RateLimitInfo {
-  /** Requests per window. */
-  readonly limit: number;
-  readonly remaining: number;
-  /** Until the window ends, in milliseconds. */
-  readonly resetMs: number;
-}
+/** The rate limit that a response advertises: `limit` requests per window, and until this one ends, `resetMs`, `remaining`. */
+export type RateLimitInfo = Readonly<NonNullable<ReturnType<typeof parseRateLimit>>>;
 
 /** A larger reset is a time (seconds or milliseconds since 1970), not a duration: it would last for decades. */
 const EPOCH_SECONDS = 1_000_000_000;
@@ -35,7 +29,7 @@ export function parseRetryAfter(headers: Headers, nowMs: number): number | undef
 const HALF_A_SECOND_MS = 500;
 
 /** The rate limit that a response advertises; undefined unless limit, remaining and reset are all there. */
-export function parseRateLimit(headers: Headers, nowMs: number): RateLimitInfo | undefined {
+export function parseRateLimit(headers: Headers, nowMs: number) {
   const limit = Number(
     findNumber(headers, ['x-ratelimit-limit', 'ratelimit-limit', 'ratelimit limit', 'ratelimit-policy q']),
   );

@@ -177,18 +177,16 @@ function createPatchedPool(connectMs: number, origin: string | URL, options: Poo
       const opened: buildConnector.Callback = (...result) => {
         const [, socket] = result;
         // What answers before it is asked is the proxy itself; undici would wait for an event that Node has already emitted.
-        if (isProxied && socket && socket.readableLength > 0) return void done(leave(socket), null);
+        if (isProxied && socket && socket.readableLength > 0) {
+          socket.destroy();
+          return void done(new Error('answered before it was asked'), null);
+        }
         if (socket) deferSocketEnd(socket);
         done(...result);
       };
       open(to, withConnectTimeout(opened, connectMs));
     },
   });
-}
-
-function leave(socket: Socket): Error {
-  socket.destroy();
-  return new Error('answered before it was asked');
 }
 
 /**

@@ -47,16 +47,16 @@ async function checkJobs(config: Config, { env }: CheckContext): Promise<readonl
 }
 
 async function checkFiles(
-  { directory, thresholds, targets, reportDays }: Config,
+  config: Config,
   { clock }: CheckContext,
   files: SqlFiles,
 ): Promise<readonly DefinitionProblem[]> {
-  if (!['queries', 'reports'].some((folder) => existsSync(join(directory, folder)))) return [];
+  if (!['queries', 'reports'].some((folder) => existsSync(join(config.directory, folder)))) return [];
   const out = await createTemporaryFolder();
   const check = async (database: Database) => {
     await migrate(database, files);
-    const state = { database, files, asOf: clock.now(), thresholds };
-    const rules = await checkRules({ ...state, targets });
+    const state = { ...config, database, files, asOf: clock.now() };
+    const rules = await checkRules(state);
     const render = async () => {
       const failed: string[] = [];
       await renderReports({
@@ -64,7 +64,6 @@ async function checkFiles(
         generatedAt: state.asOf,
         out,
         archive: false,
-        reportDays,
         log: { info: () => {}, warn: () => {}, error: () => {} },
         onFailure: (name, error) => failed.push(`${name}: ${formatError(error)}`),
       });

@@ -14,13 +14,8 @@ const NO_PAGE_STATUSES = [400, 401, 403, 404, 410, 422];
  * Classifies a response without success: the section "Errors" of docs/services/*.md has the rules of each service. `permission` is
  * that of the request (`describePermission`).
  */
-export function classifyError(
-  operation: Operation,
-  status: number,
-  headers: Headers,
-  text: string,
-  permission: string,
-): HttpFailure {
+export function classifyError(operation: Operation, response: Response, text: string, permission: string): HttpFailure {
+  const { status, headers } = response;
   if (status >= FIRST_INVALID_STATUS)
     return { failure: 'malformed', status, message: `${status} is not a status of HTTP` };
   const answer = parseAnswer(status, text);

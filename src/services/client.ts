@@ -10,14 +10,7 @@ import { buildRequest, collectSecrets, describePermission, type RequestParts } f
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
 import { PageReader, withRequiredSize } from './pagination.ts';
-import {
-  assertPresent,
-  MAX_PAST_MS,
-  type ResponsePage,
-  readErrorResponse,
-  readResponse,
-  type ServiceResponse,
-} from './response.ts';
+import { assertPresent, MAX_PAST_MS, type ResponsePage, readResponse, type ServiceResponse } from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
 
 export interface ServiceClientOptions extends Omit<HttpClientOptions, 'target' | 'transport' | 'timeouts'> {
@@ -138,7 +131,7 @@ function prepareRequest(
       send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
     download: (file: string, limits: Pick<DownloadContext, 'validatePreview' | 'maxBytes'>) => {
       const read: ResponseReader<DownloadResult> = async (response, progress) => {
-        if (!response.ok) return readErrorResponse(response, progress, context);
+        if (!response.ok) await readResponse(response, progress, context); // for its error
         const download = await downloadToFile(response, file, { ...progress, ...limits, redactor });
         assertPresent(context, response);
         return download;

@@ -107,14 +107,6 @@ export const tokenOperations = {
 /** What a service says it is: names and IDs of the installation, which another one at the same address does not have. */
 export type ServiceIdentity = Readonly<Record<string, string>>;
 
-interface ServerVersion {
-  /** `vault`, `openbao`, `consul`, `nomad`, `hcp-terraform` …; null where the server does not tell. */
-  readonly product: string | null;
-  readonly version: string | null;
-  /** Why the server was not heard; null where it answered, with or without a version. */
-  readonly note: string | null;
-}
-
 /** `fields`: where the answer has the fields of the identity. */
 interface IdentityQuestion {
   readonly operation: Operation;
@@ -136,7 +128,7 @@ export const IDENTITY_QUESTIONS: Readonly<Partial<Record<TargetKind, IdentityQue
 
 interface VersionQuestion {
   readonly operation: Operation;
-  readonly read: (response: ServiceResponse) => Pick<ServerVersion, 'product' | 'version'>;
+  readonly read: (response: ServiceResponse) => Readonly<Record<'product' | 'version', string | null>>;
   /** The product of a server that refuses the question. */
   readonly refused: string | null;
 }
@@ -180,9 +172,11 @@ export async function identifyService(clients: ServiceClients, { namespace: _, .
 /**
  * Asks a server for its product and version. A token that may not ask, and a server without the endpoint, leave the version unknown.
  * @param mask hides secrets, before a part of one is cut off or spelled otherwise
+ * @returns `product`: `vault`, `openbao`, `hcp-terraform` …; null where the server does not tell. `note`: why the server was not heard; null
+ * where it answered, with or without a version
  * @throws ServiceError where the server cannot answer.
  */
-export async function askVersion(client: ServiceClient, mask: (text: string) => string): Promise<ServerVersion> {
+export async function askVersion(client: ServiceClient, mask: (text: string) => string) {
   const { operation, read, refused } = VERSION_QUESTIONS[client.target.kind as keyof typeof VERSION_QUESTIONS];
   const answer = await client.call(operation).catch(takeRefusal);
   if (answer instanceof ServiceError) {

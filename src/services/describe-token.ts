@@ -10,48 +10,37 @@ import { seesEveryNamespace } from './scheduler/acl-rules.ts';
 import { scheduler } from './scheduler/operations.ts';
 import { secrets } from './secrets/operations.ts';
 
+type Fields = ReturnType<typeof toFields>;
+
 /** What a service says about a token. It never contains the token itself. */
-export interface TokenInfo {
+export type TokenInfo = Readonly<typeof ANONYMOUS>;
+
+/** What is said of requests without a token. */
+const ANONYMOUS = {
   /** A public ID of the token, or of its account; null if the service reports none. */
-  readonly accessor_id: string | null;
-  readonly name: string | null;
+  accessor_id: null as string | null,
+  name: null as string | null,
   /**
    * The service's own type: `client`, `management`, `service`, `batch`, `user`, `team`, `organization`; `anonymous` for requests
    * without a token; `acl-disabled` for a service that checks no tokens.
    */
-  readonly type: string | null;
-  readonly policies: readonly string[];
-  readonly roles: readonly string[];
+  type: 'anonymous' as string | null,
+  policies: [] as readonly string[],
+  roles: [] as readonly string[],
   /** Whether it may do everything; null if the service does not tell. */
-  readonly is_management: boolean | null;
+  is_management: false as boolean | null,
   /** What it may do, as the service reports it; null if the service does not tell. */
-  readonly rights: Readonly<Record<string, unknown>> | null;
+  rights: null as Fields | null,
   /** Whether its policies at the scheduler show it the volumes of every namespace; null where that is not known. */
-  readonly sees_every_namespace: boolean | null;
-  readonly created_at: string | null;
+  sees_every_namespace: null as boolean | null,
+  created_at: null as string | null,
   /** Null if it does not end, or the service does not tell. */
-  readonly expires_at: string | null;
+  expires_at: null as string | null,
   /** Other fields that the service reports. */
-  readonly extra: Readonly<Record<string, unknown>> | null;
-}
-
-const ANONYMOUS: TokenInfo = {
-  accessor_id: null,
-  name: null,
-  type: 'anonymous',
-  policies: [],
-  roles: [],
-  is_management: false,
-  rights: null,
-  sees_every_namespace: null,
-  created_at: null,
-  expires_at: null,
-  extra: null,
+  extra: null as Fields | null,
 };
 
 const ACL_DISABLED = { type: 'acl-disabled', is_management: null };
-
-type Fields = ReturnType<typeof toFields>;
 
 /** An answer that says nothing of the token would describe one without rights and without an end, and end the findings about it. */
 class UnreadableField extends Error {}
@@ -142,7 +131,8 @@ async function readPlatformToken(answer: Fields, client: ServiceClient) {
   const attributes = toFields(data.attributes);
   const username = textAt(attributes, 'username');
   const resource = textAt(data, 'relationships', 'authenticated-resource', 'data', 'type') ?? '';
-  const type = RESOURCE_TYPES.get(resource) ?? accountType(username);
+  // What a token is of, which the products tell since November 2023.
+  const [, type = accountType(username)] = /^(organization|team|user)s$/u.exec(resource) ?? [];
   const entitlements = await optional(client.call(tokenOperations.entitlements));
   return {
     accessor_id: textAt(data, 'id'),
@@ -154,13 +144,6 @@ async function readPlatformToken(answer: Fields, client: ServiceClient) {
     extra: otherFields(attributes, ['username', 'email', 'unconfirmed-email', 'avatar-url', 'the-answer']),
   };
 }
-
-/** What a token is of, which the products tell since November 2023. */
-const RESOURCE_TYPES: ReadonlyMap<string, string> = new Map([
-  ['organizations', 'organization'],
-  ['teams', 'team'],
-  ['users', 'user'],
-]);
 
 /** The names of the accounts that the platform creates for the tokens of organizations and teams. */
 function accountType(username: string | null): string | null {

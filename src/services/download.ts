@@ -37,20 +37,21 @@ export async function downloadToFile(
 ): Promise<DownloadResult> {
   const { status } = response;
   const contentType = response.headers.get('content-type') ?? '';
-  const chunks = readChunks(response, limits);
-  const { preview, body } = await readPreview(chunks);
-  const firstBytes = preview.toString('utf8');
+  const blocks = toBlocks(readChunks(response, limits));
+  const start = await blocks.next();
+  const first = start.done ? Buffer.alloc(0) : start.value;
+  const firstBytes = first.toString('utf8', 0, PREVIEW_BYTES);
   const rejection = looksLikeHtml(firstBytes)
     ? `got ${extractErrorMessage(firstBytes)} instead of the data`
     : validatePreview({ contentType, firstBytes });
   if (rejection) {
-    await chunks.return(undefined);
+    await blocks.return(undefined);
     throw new AttemptError({ failure: 'malformed', status, message: rejection, retryable: 'few' });
   }
   const inspector = new ContentInspector();
   const handle = await open(file, 'w', PRIVATE_FILE);
-  const blocks = maskBlocks(repairBlocks(toBlocks(body), limits.metrics), redactor);
-  await writeBlocks(handle, file, blocks, inspector).finally(() => handle.close());
+  const body = maskBlocks(repairBlocks(prepend(first, blocks), limits.metrics), redactor);
+  await writeBlocks(handle, file, body, inspector).finally(() => handle.close());
   return { status, contentType, ...inspector.result() };
 }
 
@@ -126,26 +127,14 @@ function beginsField(bytes: Buffer, text: string): boolean {
   return false;
 }
 
-/** Reads the first bytes. `body` is the whole body, these bytes included. */
-async function readPreview(chunks: AsyncGenerator<Uint8Array>) {
-  const first: Uint8Array[] = [];
-  for (let bytes = 0; bytes < PREVIEW_BYTES; ) {
-    const { value, done } = await chunks.next();
-    if (done) break;
-    first.push(value);
-    bytes += value.length;
-  }
-  const start = Buffer.concat(first);
-  async function* body(): AsyncGenerator<Buffer> {
-    yield start;
-    for await (const chunk of chunks) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  }
-  return { preview: start.subarray(0, PREVIEW_BYTES), body: body() };
+async function* prepend(first: Buffer, others: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* others;
 }
 
 /** Joins chunks, which are as small as the network sends them, into larger blocks. */
-async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let block: Buffer[] = [];
+async function* toBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let block: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
     block.push(chunk);

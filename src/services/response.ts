@@ -102,17 +102,9 @@ function explainPast({ name, kind, mutates }: Operation, headers: Headers, maxMs
   return pastMs > maxMs ? `the answer is stale: it is of ${formatSeconds(pastMs)} ago` : undefined;
 }
 
-export async function readErrorResponse(
-  response: Response,
-  progress: BodyProgress,
-  context: ReadContext,
-): Promise<never> {
-  throw toFailure(context, response, await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES }));
-}
-
 /** Redacts the text before its message is extracted: extraction folds white space, which would hide a multi-line key. */
-function toFailure({ operation, permission, redactor }: ReadContext, { status, headers }: Response, text: string) {
-  return new AttemptError(classifyError(operation, status, headers, redactor.text(text), redactor.text(permission)));
+function toFailure({ operation, permission, redactor }: ReadContext, response: Response, text: string) {
+  return new AttemptError(classifyError(operation, response, redactor.text(text), redactor.text(permission)));
 }
 
 function toResponse(status: number, headers: Headers, text: string): ServiceResponse {
@@ -138,7 +130,7 @@ export function explainWrapping(answer: unknown): string | undefined {
 
 /** OpenBao warns where a policy cuts a list, and leaves `keys` out where it is empty: docs/services/secrets.md#listing. */
 function explainWarning(answer: unknown, redactor: Redactor): string | undefined {
-  const warning = textAt({ first: listAt(answer, 'warnings')?.[0] }, 'first');
+  const warning = textAt(answer, 'warnings', 0);
   return warning === null ? undefined : `the service warns: ${extractErrorMessage(redactor.text(warning))}`;
 }
 
@@ -204,13 +196,8 @@ function isText({ responseType }: Operation, args: Args): boolean {
   return SHAPES[responseType].matches === undefined || args.format === 'prometheus';
 }
 
-interface Shape {
-  readonly form: string;
-  /** Without it, the response is not JSON, or need not be. */
-  readonly matches?: (value: unknown) => boolean;
-}
-
-const SHAPES: Readonly<Record<Operation['responseType'], Shape>> = {
+/** Without `matches`, the response is not JSON, or need not be. */
+const SHAPES: Readonly<Record<Operation['responseType'], { form: string; matches?: (value: unknown) => boolean }>> = {
   document: {
     form: 'a JSON:API document with `data`',
     matches: (value) => isObject(valueAt(value, 'data')) || listAt(value, 'data') !== undefined,

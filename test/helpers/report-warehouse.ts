@@ -62,6 +62,8 @@ export async function createReportWarehouse(
     out: join(directory, 'out'),
     thresholds: thresholds.parse({}),
     reportDays: 90,
+    targets: [],
+    subjectPages: 1000,
     log: QUIET,
     playbooks: async () => summarizePlaybooks(builtInPlaybooks),
     ...more,

@@ -10,7 +10,7 @@ import {
   toLedgerRow,
 } from '../../src/act/ledger.ts';
 import { NOTHING_SEEN } from '../../src/act/ledger-chain.ts';
-import { Ledger, readSound } from '../../src/act/ledger-file.ts';
+import { assertSound, inspectLedger, Ledger } from '../../src/act/ledger-file.ts';
 import { acquireLock, type Lock } from '../../src/warehouse/lock.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -25,7 +25,7 @@ async function openLedger(data: string): Promise<Ledger> {
 }
 
 async function readLedger(data: string): Promise<readonly LedgerEntry[]> {
-  const scan = await readSound(data, NOTHING_SEEN);
+  const scan = assertSound(data, await inspectLedger(data, NOTHING_SEEN));
   return [...scan.entries.values()];
 }
 

@@ -1,9 +1,8 @@
 import { suggestName } from '../../config/suggest.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews, type Table } from '../../warehouse/tables.ts';
-import { renderPage } from './page.ts';
-import { readRows, shownTime, type TextRow, toCount } from './results.ts';
-import { type Exchange, NotFoundError } from './route.ts';
+import { type Exchange, NotFoundError, renderPage, type TextRow } from './page.ts';
+import { readRows, shownTime, toCount } from './results.ts';
 
 /** The tables and views that people query, by name. */
 export function loadCatalogue({ files }: Pick<Exchange, 'files'>): readonly Table[] {

@@ -7,8 +7,7 @@ import { discoverFiles } from '../../core/paths.ts';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
 import { readTemplate } from '../../tell/reports/templates.ts';
 import { EDITOR_FILE } from '../query/child-file.ts';
-import { pageHref, renderTemplate } from './page.ts';
-import { type Exchange, NotFoundError, type Site } from './route.ts';
+import { type Exchange, NotFoundError, pageHref, renderTemplate, type Site } from './page.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

@@ -4,9 +4,8 @@ import { createProductLinker } from '../../tell/reports/links.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import { MAX_SOURCES, readSources, staleParams } from './catalogue.ts';
 import { findChanges } from './nights.ts';
-import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
-import { readRows, shownTime, type TextRow, toCount } from './results.ts';
-import type { Exchange } from './route.ts';
+import { type Exchange, findSubjectPage, pageHref, readPublishedAt, renderPage, type TextRow } from './page.ts';
+import { readRows, shownTime, toCount } from './results.ts';
 
 const MAX_RUNS = 10;
 const MAX_CRITICAL = 20;

@@ -8,9 +8,16 @@ import { readHistoryStart } from '../../warehouse/moment.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { SqlParams } from '../../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../../warehouse/tables.ts';
-import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
-import { readRows, shownTime, type TextRow } from './results.ts';
-import { type Exchange, NotFoundError } from './route.ts';
+import {
+  type Exchange,
+  findSubjectPage,
+  NotFoundError,
+  pageHref,
+  readPublishedAt,
+  renderPage,
+  type TextRow,
+} from './page.ts';
+import { readRows, shownTime } from './results.ts';
 
 const MAX_NIGHTS = 7;
 /** Changed rows of a night that the page names. */

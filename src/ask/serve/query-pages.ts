@@ -5,10 +5,9 @@ import { readNames } from '../query/completion.ts';
 import type { QueryRequest } from '../query/protocol.ts';
 import { fillSavedQuery, loadSavedQueries, type Parameter, type SavedQuery } from '../query/saved.ts';
 import { loadCatalogue } from './catalogue.ts';
-import { renderPage } from './page.ts';
+import { type Exchange, renderPage, sendJson, type TextRow } from './page.ts';
 import { type ResultAddress, viewResult } from './result-view.ts';
-import { findSaved, readPage, readParams, readRows, type TextRow } from './results.ts';
-import { type Exchange, sendJson } from './route.ts';
+import { findSaved, readPage, readParams, readRows } from './results.ts';
 import { isLedByOtherSite, isOwnRequest } from './security.ts';
 
 export async function sendList(exchange: Exchange): Promise<void> {

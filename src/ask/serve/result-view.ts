@@ -6,10 +6,9 @@ import { formatNumber } from '../../tell/reports/format.ts';
 import { escapeMarkup, isolate } from '../../tell/reports/markup.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
 import { isNested } from '../query/sql-text.ts';
-import { readPublishedAt } from './page.ts';
+import { type Exchange, readPublishedAt } from './page.ts';
 import { chartResult } from './result-chart.ts';
 import { RESULT_FORMATS, type ResultPage } from './results.ts';
-import type { Exchange } from './route.ts';
 
 /** Where a result is found: the page that shows it, its files without the extension, and the parameters of both. */
 export interface ResultAddress {

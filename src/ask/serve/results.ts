@@ -7,8 +7,8 @@ import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
 import { fillParams, type SqlParams } from '../../warehouse/sql-params.ts';
 import { type QueryRequest, queryConfig } from '../query/protocol.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries, type SavedQuery } from '../query/saved.ts';
+import { type Exchange, NotFoundError, type TextRow } from './page.ts';
 import { PAGES } from './pool.ts';
-import { type Exchange, NotFoundError } from './route.ts';
 import { isLedByOtherSite } from './security.ts';
 
 /** Formats of a result that the server sends: text in parts, or a file. */
@@ -132,9 +132,6 @@ export async function readPage(
   const rows = JSON.parse(json) as readonly (readonly (string | null)[])[];
   return { columns, rows: rows.slice(0, maxRows), isCut };
 }
-
-/** A row of a query of ours: the texts of its columns. */
-export type TextRow = Readonly<Record<string, string | null>>;
 
 /** Rows of a query below `queries/` that a page reads. */
 const MAX_OWN_ROWS = 2_000;

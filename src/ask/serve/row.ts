@@ -9,9 +9,8 @@ import type { SqlParams } from '../../warehouse/sql-params.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
-import { findSubjectPage, renderPage } from './page.ts';
-import { readRows, shownTime, type TextRow } from './results.ts';
-import { type Exchange, NotFoundError } from './route.ts';
+import { type Exchange, findSubjectPage, NotFoundError, renderPage, type TextRow } from './page.ts';
+import { readRows, shownTime } from './results.ts';
 
 /** Times of the timeline that the page shows. */
 const MAX_TIMES = 200;

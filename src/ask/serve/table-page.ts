@@ -6,10 +6,9 @@ import { formatNumber } from '../../tell/reports/format.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
-import { pageHref, renderPage } from './page.ts';
+import { type Exchange, pageHref, renderPage } from './page.ts';
 import { type CellLinker, viewTable } from './result-view.ts';
 import { type ResultPage, readPage, readRows } from './results.ts';
-import type { Exchange } from './route.ts';
 
 const PAGE_ROWS = 100;
 

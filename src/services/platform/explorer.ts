@@ -98,11 +98,7 @@ export function canonicalOperator(name: string): string {
 }
 
 /** One condition of an explorer query; all must match. Field and operator have the names of the API documents. */
-interface ExplorerFilter {
-  readonly field: string;
-  readonly operator: string;
-  readonly value: string;
-}
+type ExplorerFilter = Readonly<Record<'field' | 'operator' | 'value', string>>;
 
 export function toFilter(field: string, operator: string, value: string): ExplorerFilter {
   return { field: canonicalField(field), operator: canonicalOperator(operator), value };

@@ -5,11 +5,7 @@ import type { Row, Value } from '../../warehouse/values.ts';
 import { type Rule, readRules } from './rules.ts';
 
 /** A playbook, as reports show it. */
-export interface PlaybookSummary {
-  readonly playbook: string;
-  readonly rule: string;
-  readonly about: string;
-}
+export type PlaybookSummary = Readonly<Record<'playbook' | 'rule' | 'about', string>>;
 
 /** How a rule is told, and what to do about its findings: the same on pages, in mails and in a terminal. */
 export type Guide = Readonly<Awaited<ReturnType<typeof loadGuide>>[number]>;
@@ -67,7 +63,7 @@ export function explainFinding({ state, detail }: Row, guide: Guide | undefined)
   const saw = Object.entries((detail ?? {}) as Readonly<Record<string, Value>>);
   return {
     meaning: guide?.meaning ?? 'this rule is not there any more',
-    saw: saw.map(([name, value]) => ({ name, value: formatSeen(value) })),
+    saw: saw.map(([name, value]) => ({ name, value: typeof value === 'string' ? value : toLine(value) })),
     ends: state === 'resolved' ? 'it is resolved' : ends,
   };
 }
@@ -78,6 +74,4 @@ export function shownSince({ state, opened_at = null, state_since = null }: Row)
   return String(since ?? opened_at);
 }
 
-function formatSeen(value: Value): string {
-  return typeof value === 'string' ? value : printJson(value).replaceAll(/\s+/gu, ' ');
-}
+const toLine = (value: Value) => printJson(value).replaceAll(/\s+/gu, ' ');

@@ -10,17 +10,13 @@ import type { Message } from './message.ts';
 import { type Audience, explicitRecipients, resolveAudiences } from './recipients.ts';
 import { resolveMailSettings } from './transport.ts';
 
-export interface ComposeResult {
-  readonly messages: readonly Message[];
-  /** Recipients without a digest, and why. */
-  readonly skipped: readonly { readonly recipients: readonly string[]; readonly reason: string }[];
-}
+export type ComposeResult = Readonly<Awaited<ReturnType<typeof composeMessages>>>;
 
 /**
  * Composes the digests of a run, one message per recipient. It writes nothing but temporary tables.
  * @throws TidemarkError CONFIG for a missing mail server or an invalid address; DATA naming the query or template that fails
  */
-export async function composeMessages(options: ComposeOptions): Promise<ComposeResult> {
+export async function composeMessages(options: ComposeOptions) {
   const { config, job, to } = options;
   const settings = options.settings ?? resolveMailSettings(config);
   const audiences =
@@ -28,7 +24,8 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
   const renderer = createRenderer(options.files.roots);
   const digestOptions = { ...options, linkSubject: await loadSubjectLinker(options) };
   const messages: Message[] = [];
-  const skipped: ComposeResult['skipped'][number][] = [];
+  /** Recipients without a digest, and why. */
+  const skipped: { readonly recipients: readonly string[]; readonly reason: string }[] = [];
   for (const audience of audiences) {
     const data = await readDigestData(options, audience);
     const reason = options.isRequested || to ? undefined : skipReason(job.mail?.when ?? 'always', data);

@@ -34,13 +34,7 @@ export async function writeOutbox({ database, files }: OutboxStore, messages: re
 }
 
 /** A message that waits, without its content: that of all could be more than the memory. */
-interface Pending {
-  readonly message_id: string;
-  readonly run_id: string;
-  readonly recipient: string;
-  readonly subject: string;
-  readonly created_at: string;
-}
+type Pending = Readonly<Record<'message_id' | 'run_id' | 'recipient' | 'subject' | 'created_at', string>>;
 
 /** The messages that wait, the oldest first. @param job null for every job */
 export async function listPending({ database, files }: OutboxStore, job: string | null): Promise<readonly Pending[]> {

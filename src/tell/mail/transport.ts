@@ -25,15 +25,14 @@ export function resolvePreviewSettings(config: Pick<Config, 'mail'>): Pick<MailS
   return { sender: { name: 'Tidemark', address: 'tidemark@localhost' }, routes: [] };
 }
 
-/** Milliseconds. The warehouse is locked while mail is sent, so they are shorter than nodemailer's defaults of minutes. */
-export interface MailTimeouts {
-  readonly connectMs: number;
-  readonly idleMs: number;
+/** The warehouse is locked while mail is sent, so they are shorter than nodemailer's defaults of minutes. */
+export const TIMEOUTS = {
+  connectMs: 10_000,
+  idleMs: 30_000,
   /** For one message with all of its files: a server that answers a little at a time is never idle. */
-  readonly messageMs: number;
-}
-
-export const TIMEOUTS: MailTimeouts = { connectMs: 10_000, idleMs: 30_000, messageMs: 600_000 };
+  messageMs: 600_000,
+};
+export type MailTimeouts = Readonly<typeof TIMEOUTS>;
 
 export interface TransportOptions {
   readonly server: SmtpServer;

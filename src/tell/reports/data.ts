@@ -1,5 +1,5 @@
 import { stringify } from 'lossless-json';
-import type { Pricing, Thresholds } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { findNamed } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { isMemoryError, TidemarkError } from '../../core/errors.ts';
@@ -43,7 +43,7 @@ export interface ReportData {
 }
 
 /** With the published warehouse, open for reading, or the working copy. */
-export interface ReportReadOptions extends OpenWarehouse {
+export interface ReportReadOptions extends OpenWarehouse, Pick<Config, 'thresholds' | 'pricing'> {
   /** @default every report */
   readonly names?: readonly string[];
   /** The reports show the warehouse as of this time. */
@@ -51,9 +51,6 @@ export interface ReportReadOptions extends OpenWarehouse {
   /** Time at which the age of sources is evaluated. @default asOf */
   readonly stalenessAt?: Date;
   readonly generatedAt: Date;
-  readonly thresholds: Thresholds;
-  /** The parameter `$pricing`. @default no prices */
-  readonly pricing?: Pricing;
   /** Reports, tables and numbers of sources that no target has are left out. @default everything is shown */
   readonly leftOut?: LeftOut;
   /** The parameter `$playbooks`, and what `$guide` says of repairs. @default none */

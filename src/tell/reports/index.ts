@@ -2,7 +2,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Target } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { formatTimestamp, HOUR_MS } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { removePaths, writeFileAtomic } from '../../core/fs.ts';
@@ -27,18 +27,12 @@ import { findRun, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectLinks, selectSubjects } from './subjects.ts';
 
-export interface RenderOptions extends ReportReadOptions {
+export interface RenderOptions extends ReportReadOptions, Pick<Config, 'reportDays' | 'targets' | 'subjectPages'> {
   /** Folder for the files. */
   readonly out: string;
   /** Whether the files are also copied to `out/archive/DATE/`. A report of an earlier time is not. @default true */
   readonly archive?: boolean;
-  /** Days for which `out/archive/DATE/` is kept. */
-  readonly reportDays: number;
   readonly log: Log;
-  /** Targets, for links to the products. @default no links */
-  readonly targets?: readonly Target[];
-  /** Number of subjects with a page of their own. @default 1000 */
-  readonly subjectPages?: number;
   /** Receives the error of a report whose query or template fails; the other reports are written. @default the error is thrown */
   readonly onFailure?: (report: string, error: TidemarkError) => void;
 }
@@ -50,7 +44,7 @@ export interface RenderOptions extends ReportReadOptions {
  * @throws TidemarkError USAGE for an unknown report; without `onFailure`, DATA naming the query or template that fails
  */
 export async function renderReports(options: RenderOptions) {
-  const { out, asOf, archive = true, targets = [], subjectPages = DEFAULT_SUBJECT_PAGES } = options;
+  const { out, asOf, archive = true, targets, subjectPages } = options;
   // Subjects are read on a connection of their own: one processor reads while the other renders. Without them, there are no links.
   const [reader, selection] = await allInOrder([
     openReportReader(options),
@@ -82,8 +76,6 @@ export async function renderReports(options: RenderOptions) {
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
   return rendered;
 }
-
-const DEFAULT_SUBJECT_PAGES = 1000;
 
 /** Whether an earlier call wrote a report that pages can link to: beside them, and in the archive of the day. */
 function isWritten({ out, asOf, archive = true }: RenderOptions, name: string): boolean {

@@ -146,12 +146,8 @@ export async function createCandidates(options: SubjectOptions, types?: Readonly
   return failures;
 }
 
-export interface SubjectQuery {
-  /** ID or name. */
-  readonly name: string;
-  readonly type?: string;
-  readonly target?: string;
-}
+/** `name`: ID or name. */
+export type SubjectQuery = Pick<NamedSubject, 'name'> & Partial<Pick<SubjectRef, 'type' | 'target'>>;
 
 export interface SubjectMatch extends SubjectRef {
   readonly slug: string;

@@ -8,15 +8,6 @@ const SCALE_READ_CAPABILITIES = ['list-scaling-policies', 'read-scaling-policy',
 const KNOWN_BLOCKS = ['namespace', 'node', 'node_pool', 'agent', 'operator', 'quota', 'host_volume', 'plugin'];
 const NESTED: Readonly<Record<string, string>> = { namespace: 'variables', variables: 'path' };
 
-/** What is left of a block. */
-interface ReadOnlyBlock {
-  readonly kind: string;
-  readonly label: string | null;
-  readonly policy: string | undefined;
-  readonly capabilities: readonly string[];
-  readonly blocks: readonly ReadOnlyBlock[];
-}
-
 /**
  * Reduces the rules of an ACL policy, in HCL or JSON, to those that read or deny. Returns `''` where none are left, and undefined
  * where the rules contain anything that cannot be reduced with certainty.
@@ -28,21 +19,20 @@ export function readOnlyRules(rules: string): string | undefined {
   return rules.trimStart().startsWith('{') ? JSON.stringify(toJsonObject(blocks)) : formatHcl(blocks);
 }
 
-const saysAnything = ({ policy, capabilities, blocks }: ReadOnlyBlock): boolean =>
-  policy !== undefined || capabilities.length > 0 || blocks.some(saysAnything);
+const saysAnything = ({ attributes, blocks }: RuleBlock): boolean => attributes.length > 0 || blocks.some(saysAnything);
 
 /**
  * The blocks of which something is left. One with a label always stays: without it, that of a wider name, such as `*`, would grant in its
  * place. A block that is given twice has no certain meaning.
  */
-function reduceBlocks(blocks: readonly RuleBlock[], known: readonly string[]): readonly ReadOnlyBlock[] | undefined {
+function reduceBlocks(blocks: readonly RuleBlock[], known: readonly string[]): readonly RuleBlock[] | undefined {
   const names = new Set(blocks.map(({ kind, label }) => JSON.stringify([kind, label])));
   const reduced = blocks.map((block) => (known.includes(block.kind) ? reduceBlock(block) : undefined));
   if (names.size < blocks.length || !reduced.every((block) => block !== undefined)) return undefined;
   return reduced.filter((block) => block.label !== null || block.blocks.length > 0 || saysAnything(block));
 }
 
-function reduceBlock({ kind, label, attributes, blocks }: RuleBlock): ReadOnlyBlock | undefined {
+function reduceBlock({ kind, label, attributes, blocks }: RuleBlock): RuleBlock | undefined {
   const values = Object.fromEntries(attributes.map(({ name, value }) => [name, value]));
   const { policy, capabilities = [], ...others } = values;
   const nested = NESTED[kind];
@@ -52,7 +42,11 @@ function reduceBlock({ kind, label, attributes, blocks }: RuleBlock): ReadOnlyBl
   const isRepeated = new Set(attributes.map(({ name }) => name)).size < attributes.length;
   if (!isKnown || isRepeated || typeof capabilities === 'string' || !level || !inner) return undefined;
   const granted = [...new Set([...capabilities.filter(isReading), ...level.capabilities])];
-  return { kind, label, policy: level.policy, capabilities: granted, blocks: inner };
+  const kept = [
+    ...(level.policy === undefined ? [] : [{ name: 'policy', value: level.policy }]),
+    ...(granted.length > 0 ? [{ name: 'capabilities', value: granted }] : []),
+  ];
+  return { kind, label, attributes: kept, blocks: inner };
 }
 
 /** `write` becomes `read`, except of plugins: Nomad takes it there and grants nothing. An unknown level cannot be reduced. */
@@ -64,27 +58,28 @@ function readOnlyLevel(kind: string, policy: string | undefined) {
 }
 
 /** In JSON, blocks are objects: `{"namespace": {"default": {"policy": "read"}}, "agent": {"policy": "read"}}`. */
-function toJsonObject(blocks: readonly ReadOnlyBlock[]): Readonly<Record<string, unknown>> {
+function toJsonObject(blocks: readonly RuleBlock[]): Readonly<Record<string, unknown>> {
   const object: Record<string, unknown> = {};
-  for (const { kind, label, policy, capabilities, blocks: inner } of blocks) {
-    const isListed = capabilities.length > 0 || (label !== null && inner.length > 0); // Nomad merges an object of one key with what it holds
-    const body = { policy, ...(isListed && { capabilities }), ...toJsonObject(inner) };
+  for (const { kind, label, attributes, blocks: inner } of blocks) {
+    const none = label !== null && inner.length > 0 && { capabilities: [] }; // Nomad merges an object of one key with what it holds
+    const own = Object.fromEntries(attributes.map(({ name, value }) => [name, value]));
+    const body = { ...none, ...own, ...toJsonObject(inner) };
     object[kind] = label === null ? body : { ...(object[kind] as object | undefined), [label]: body };
   }
   return object;
 }
 
-function formatHcl(blocks: readonly ReadOnlyBlock[], indent = ''): string {
+function formatHcl(blocks: readonly RuleBlock[], indent = ''): string {
   return blocks.map((block) => formatBlock(block, indent)).join(indent === '' ? '\n' : '');
 }
 
-function formatBlock({ kind, label, policy, capabilities, blocks }: ReadOnlyBlock, indent: string): string {
+function formatBlock({ kind, label, attributes, blocks }: RuleBlock, indent: string): string {
   const inner = `${indent}  `;
-  return [
-    `${indent}${kind}${label === null ? '' : ` ${JSON.stringify(label)}`} {\n`,
-    policy === undefined ? '' : `${inner}policy = "${policy}"\n`,
-    capabilities.length === 0 ? '' : `${inner}capabilities = [${capabilities.map((name) => `"${name}"`).join(', ')}]\n`,
-    formatHcl(blocks, inner),
-    `${indent}}\n`,
-  ].join('');
+  const begin = `${indent}${kind}${label === null ? '' : ` ${JSON.stringify(label)}`} {\n`;
+  const lines = attributes.map(({ name, value }) => `${inner}${name} = ${formatHclValue(value)}\n`);
+  return `${begin}${lines.join('')}${formatHcl(blocks, inner)}${indent}}\n`;
+}
+
+function formatHclValue(value: string | readonly string[]): string {
+  return typeof value === 'string' ? JSON.stringify(value) : `[${value.map(formatHclValue).join(', ')}]`;
 }
