@@ -10,37 +10,48 @@ import { seesEveryNamespace } from './scheduler/acl-rules.ts';
 import { scheduler } from './scheduler/operations.ts';
 import { secrets } from './secrets/operations.ts';
 
-type Fields = ReturnType<typeof toFields>;
-
 /** What a service says about a token. It never contains the token itself. */
-export type TokenInfo = Readonly<typeof ANONYMOUS>;
-
-/** What is said of requests without a token. */
-const ANONYMOUS = {
+export interface TokenInfo {
   /** A public ID of the token, or of its account; null if the service reports none. */
-  accessor_id: null as string | null,
-  name: null as string | null,
+  readonly accessor_id: string | null;
+  readonly name: string | null;
   /**
    * The service's own type: `client`, `management`, `service`, `batch`, `user`, `team`, `organization`; `anonymous` for requests
    * without a token; `acl-disabled` for a service that checks no tokens.
    */
-  type: 'anonymous' as string | null,
-  policies: [] as readonly string[],
-  roles: [] as readonly string[],
+  readonly type: string | null;
+  readonly policies: readonly string[];
+  readonly roles: readonly string[];
   /** Whether it may do everything; null if the service does not tell. */
-  is_management: false as boolean | null,
+  readonly is_management: boolean | null;
   /** What it may do, as the service reports it; null if the service does not tell. */
-  rights: null as Fields | null,
+  readonly rights: Readonly<Record<string, unknown>> | null;
   /** Whether its policies at the scheduler show it the volumes of every namespace; null where that is not known. */
-  sees_every_namespace: null as boolean | null,
-  created_at: null as string | null,
+  readonly sees_every_namespace: boolean | null;
+  readonly created_at: string | null;
   /** Null if it does not end, or the service does not tell. */
-  expires_at: null as string | null,
+  readonly expires_at: string | null;
   /** Other fields that the service reports. */
-  extra: null as Fields | null,
+  readonly extra: Readonly<Record<string, unknown>> | null;
+}
+
+const ANONYMOUS: TokenInfo = {
+  accessor_id: null,
+  name: null,
+  type: 'anonymous',
+  policies: [],
+  roles: [],
+  is_management: false,
+  rights: null,
+  sees_every_namespace: null,
+  created_at: null,
+  expires_at: null,
+  extra: null,
 };
 
 const ACL_DISABLED = { type: 'acl-disabled', is_management: null };
+
+type Fields = ReturnType<typeof toFields>;
 
 /** An answer that says nothing of the token would describe one without rights and without an end, and end the findings about it. */
 class UnreadableField extends Error {}
