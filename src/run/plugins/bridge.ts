@@ -18,6 +18,7 @@ export const ALIVE = { kind: 'alive' } as const;
 /** Marks of what cannot be copied. */
 const FUNCTION = '\u0000function';
 const RESPONSE = '\u0000response';
+const ITERATOR = '\u0000iterator';
 
 /**
  * Each side makes functions known by a number. Function 0 is the first one that each side gives to the other.
@@ -40,11 +41,14 @@ export function createBridge(port: MessagePort | Worker, main: Remote) {
   const encode = (value: unknown): unknown => {
     if (typeof value === 'function') return { [FUNCTION]: functions.push(value as Remote) - 1 };
     if (isResponse(value)) return { [RESPONSE]: { ...value, headers: [...value.headers], json: undefined } };
+    if (isIterator(value))
+      return { [ITERATOR]: encode({ next: () => value.next(), return: () => value.return(undefined) }) };
     return mapPlain(value, encode);
   };
   const decode = (value: unknown): unknown => {
     if (isMarked(value, FUNCTION)) return (...args: readonly unknown[]) => call(value[FUNCTION] as number, args);
     if (isMarked(value, RESPONSE)) return decodeResponse(value[RESPONSE] as WireResponse);
+    if (isMarked(value, ITERATOR)) return { [Symbol.asyncIterator]: () => decode(value[ITERATOR]) };
     return mapPlain(value, decode);
   };
   const answer = async (id: number, to: number, args: unknown): Promise<void> => {
@@ -96,6 +100,10 @@ function decodeResponse(response: WireResponse): ServiceResponse {
 function isResponse(value: unknown): value is ServiceResponse {
   const { headers, text, json } = Object(value) as Partial<ServiceResponse>;
   return typeof text === 'string' && typeof json === 'function' && typeof headers?.get === 'function';
+}
+
+function isIterator(value: unknown): value is AsyncGenerator {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
 function isMarked(value: unknown, mark: string): value is Readonly<Record<string, unknown>> {

@@ -8,6 +8,7 @@ import type { ExtractContext, OnUnknown, SourceDefinition } from '../../extract/
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Operation } from '../../services/operation.ts';
+import type { ResponsePage } from '../../services/response.ts';
 import { createBridge } from './bridge.ts';
 
 /** What a thread knows of a source. Calls of its functions are answered in the thread, as long as it runs. */
@@ -24,11 +25,9 @@ export interface ThreadPlugin {
   readonly playbooks: readonly Playbook[] | undefined;
 }
 
-/** A client as it crosses: pages are read one by one, and `next` has undefined after the last one. */
+/** A client as it crosses. Pages are read one by one. */
 export interface RemoteClient extends Pick<ServiceClient, 'target' | 'call' | 'download'> {
-  readonly openPages: (
-    ...args: Parameters<ServiceClient['pages']>
-  ) => Promise<{ readonly next: () => Promise<unknown>; readonly close: () => Promise<void> }>;
+  readonly pages: (...args: Parameters<ServiceClient['pages']>) => Promise<AsyncIterable<ResponsePage>>;
 }
 
 /** What an extraction has, as it crosses: every function is asynchronous. */
@@ -118,25 +117,8 @@ export function toRemoteSources(file: string, { sources = [] }: ThreadPlugin): r
 }
 
 function toRemoteContext({ signal: _, forEachLimited: __, ...context }: ExtractContext) {
-  const { client, landing, log, metrics } = context;
-  return {
-    ...context,
-    client: toRemoteClient(client),
-    landing: bindMethods(landing),
-    log: { info: log.info, warn: log.warn, error: log.error },
-    metrics: { ...metrics },
-    concurrency: client.target.limits.concurrency * 2,
-  };
-}
-
-/** The methods of an object of a class, as functions of a plain one. */
-function bindMethods<T extends object>(instance: T): T {
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(instance)).filter((name) => name !== 'constructor');
-  const methods = names.flatMap((name) => {
-    const method: unknown = Reflect.get(instance, name);
-    return typeof method === 'function' ? [[name, method.bind(instance) as unknown] as const] : [];
-  });
-  return Object.fromEntries(methods) as T;
+  const { client } = context;
+  return { ...context, client: toRemoteClient(client), concurrency: client.target.limits.concurrency * 2 };
 }
 
 function toRemoteClient(client: ServiceClient): RemoteClient {
@@ -144,13 +126,7 @@ function toRemoteClient(client: ServiceClient): RemoteClient {
     target: client.target,
     call: (operation, args, options) => client.call(toOperation(operation), args as never, options),
     download: (operation, args, to, options) => client.download(toOperation(operation), args as never, to, options),
-    openPages: async (operation, args, options) => {
-      const pages = client.pages(toOperation(operation), args as never, options);
-      return {
-        next: async () => (await pages.next()).value,
-        close: async () => void (await pages.return(undefined)),
-      };
-    },
+    pages: async (operation, args, options) => client.pages(toOperation(operation), args as never, options),
   };
 }
 

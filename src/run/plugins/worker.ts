@@ -7,7 +7,6 @@ import type { ExtractContext, ListedObject, ObjectList, SourceDefinition } from 
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Operation } from '../../services/operation.ts';
-import type { ResponsePage } from '../../services/response.ts';
 import { ALIVE, createBridge, isPlain, mapPlain } from './bridge.ts';
 import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './remote.ts';
 
@@ -105,19 +104,14 @@ function markChangeable(list: ObjectList, { unchanged }: SourceDefinition): Obje
   return { ...list, objects: list.objects.map(mark) };
 }
 
-function toClient({ target, call, download, openPages }: RemoteClient): ServiceClient {
+function toClient({ target, call, download, pages }: RemoteClient): ServiceClient {
   return {
     target,
     call: async (operation, args, options = {}) => call(toOperation(operation), args, toData(options)),
     download: async (operation, args, file, options = {}) =>
       download(toOperation(operation), args, file, toData(options)),
     async *pages(operation, args, options = {}) {
-      const cursor = await openPages(toOperation(operation), args, toData(options));
-      try {
-        for (let page = await cursor.next(); page !== undefined; page = await cursor.next()) yield page as ResponsePage;
-      } finally {
-        await cursor.close();
-      }
+      yield* await pages(toOperation(operation), args, toData(options));
     },
     close: async () => {},
   };
