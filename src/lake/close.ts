@@ -95,7 +95,7 @@ export async function closeRun(options: CloseOptions) {
     if ((await listStaged(options)).length === shards || remaining <= 0) break;
     await sleep(Math.min(POLL_MS, remaining), undefined, { signal });
   }
-  return retryConflicts(() => closeOnce(options));
+  return retryConflicts(options.store, () => closeOnce(options));
 }
 
 async function listStaged({ store, run, shards: count }: CloseOptions): Promise<readonly string[]> {

@@ -69,7 +69,10 @@ export async function compactLake(reader: LakeReader): Promise<void> {
     if (hasFolders(snapshot)) continue;
     const files = [...snapshot.files.values()];
     const chosen = [files.filter((add) => !isPast(add)), files.filter(isPast)].flatMap(chooseFiles);
-    if (chosen.length > 0) await rewrite(reader, table, chosen).catch(ignoreConflict);
+    if (chosen.length === 0) continue;
+    await rewrite(reader, table, chosen).catch((error: unknown) => {
+      if (!(error instanceof ConflictError)) throw error;
+    });
   }
 }
 
@@ -116,8 +119,4 @@ async function rewrite(reader: LakeReader, table: string, files: readonly AddAct
     ...[...recent, ...past].map((add) => ({ add: { ...add, dataChange: false } })),
   ];
   await reader.commit(table, actions);
-}
-
-function ignoreConflict(error: unknown): void {
-  if (!(error instanceof ConflictError)) throw error;
 }

@@ -68,12 +68,10 @@ interface VacuumOptions {
 /** Removes files that no log names, what killed publishes have left, and what shards have published for runs that are closed long since. */
 export async function vacuumLake(lake: Lake, { olderThanMs, isDryRun }: VacuumOptions): Promise<readonly StoredFile[]> {
   const reader = createLakeReader(lake);
-  let reading: ReturnType<typeof listShardFiles> | undefined;
-  const shards = () => (reading ??= listShardFiles(reader));
-  const unnamed = [...(await lake.store.list(STAGING))];
+  const shards = await listShardFiles(reader);
+  const unnamed = [...(await lake.store.list(STAGING)), ...shards.closed];
   for (const table of (await reader.snapshots()).keys())
-    for (const file of await listUnnamed(reader, table, shards)) unnamed.push(file);
-  unnamed.push(...(await shards()).closed);
+    for (const file of await listUnnamed(reader, table, async () => shards)) unnamed.push(file);
   const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= lake.nowMs - olderThanMs);
   if (!isDryRun) for (const { path } of old) await lake.store.remove(path);
   return old;

@@ -8,6 +8,7 @@ import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import { isCompressed, readContent } from '../core/gzip.ts';
+import { tryParseJson } from '../core/json.ts';
 
 /** A data file of a landing, compressed: CSV with a header, or JSON with one response per line. */
 export interface LandingFile {
@@ -177,14 +178,12 @@ export async function findManifest(config: Config, of: Pick<Manifest, 'target' |
 
 /** Undefined for a file that is gone or incomplete, which a power failure may leave: the source then has no landing. */
 async function readManifest(file: string): Promise<Manifest | undefined> {
-  try {
-    const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest | null;
-    // Files of an earlier version are not compressed: such a landing is none.
-    return manifest?.files?.every((landed) => isCompressed(landed.file)) ? manifest : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const manifest = tryParseJson((await readFile(file, 'utf8').catch(ignoreMissing)) ?? '') as
+    | Manifest
+    | null
+    | undefined;
+  // Files of an earlier version are not compressed: such a landing is none.
+  return manifest?.files?.every((landed) => isCompressed(landed.file)) ? manifest : undefined;
 }
 
 /** @throws TidemarkError DATA when a file of the landing is missing or was changed */

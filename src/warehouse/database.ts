@@ -70,27 +70,25 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
     throw error;
   });
   const opened: Statements[] = [];
-  const connections: DuckDBConnection[] = [];
   const interrupt = () => {
-    for (const connection of connections) connection.interrupt();
+    for (const { connection } of opened) connection.interrupt();
   };
   interrupts.add(interrupt);
   const connect = async (): Promise<Statements> => {
-    const connection = await instance.connect();
-    connections.push(connection);
-    const statements = createStatements(connection);
+    const statements = createStatements(await instance.connect());
+    opened.push(statements);
     await statements.run("set TimeZone = 'UTC'");
     return statements;
   };
   /** Other connections to the file, for statements that run at the same time. They have no temporary tables of this one, and end with it. */
   const siblings = async (count: number): Promise<readonly Statements[]> => {
-    while (opened.length < count) opened.push(await connect());
-    return opened.slice(0, count);
+    while (opened.length <= count) await connect();
+    return opened.slice(1, count + 1);
   };
   const first = await connect();
   const close = () => {
     interrupts.delete(interrupt);
-    for (const connection of connections) connection.closeSync();
+    for (const { connection } of opened) connection.closeSync();
     instance.closeSync();
     removeOwn();
   };
