@@ -19,9 +19,8 @@ import {
   replay,
   type Snapshot,
 } from './delta-log.ts';
-import { RUNS } from './relations.ts';
 import { createOrRead, type LakeStore } from './store.ts';
-import { changesTable } from './table.ts';
+import { RUNS_TABLE } from './table.ts';
 
 /** What a lake is read and written with. */
 export interface Lake extends OpenWarehouse {
@@ -176,7 +175,7 @@ function isConflict(table: string, own: readonly Action[], other: readonly Actio
   return (
     (describes(own) && replaces(own)) ||
     (changes(own) && changes(other)) ||
-    (table === changesTable(RUNS) && isPublish(own) && isPublish(other))
+    (table === RUNS_TABLE && isPublish(own) && isPublish(other))
   );
 }
 

@@ -5,10 +5,9 @@ import { listShardFiles } from './close.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
 import type { Lake, LakeProblem } from './log.ts';
 import { createLakeReader, dataPath, findFault, type LakeReader } from './reader.ts';
-import { RUNS } from './relations.ts';
 import { expectedRows } from './statements.ts';
 import { STAGING, type StoredFile } from './store.ts';
-import { changesTable } from './table.ts';
+import { RUNS_TABLE } from './table.ts';
 
 /** Compares each log with what publishes state of it, and every file that a log names with its size, its checksum and its number of rows. */
 export async function verifyLake(lake: Lake) {
@@ -53,7 +52,7 @@ async function listUnnamed(reader: LakeReader, table: string, shards = () => lis
   const { files, removed } = await reader.snapshot(table);
   const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
   const unnamed = stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
-  if (table !== changesTable(RUNS) || unnamed.length === 0) return unnamed;
+  if (table !== RUNS_TABLE || unnamed.length === 0) return unnamed;
   const { due } = await shards();
   return unnamed.filter(({ path }) => !due.has(path));
 }

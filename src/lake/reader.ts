@@ -34,6 +34,7 @@ import {
   isTableName,
   PUBLISH,
   parseRelation,
+  RUNS_TABLE,
   toDuckdbType,
 } from './table.ts';
 
@@ -45,10 +46,7 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
   const { store } = lake;
   const snapshots = new Map<string, Promise<Snapshot>>();
   let known: Promise<Statements> | undefined;
-  const statements = () => {
-    known ??= readStatements(store);
-    return known;
-  };
+  const statements = () => (known ??= readStatements(store));
   const read = async (table: string): Promise<Snapshot> => {
     const stated = (await statements()).get(table); // before the log: what is stated in between is not in it
     const found: LakeProblem[] = [];
@@ -72,7 +70,7 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
     snapshot,
     /** Every table: the folders of the lake with a log, and those that publishes state, which may be gone. */
     async snapshots(): Promise<ReadonlyMap<string, Snapshot>> {
-      await snapshot(changesTable(RUNS)); // before the others, so that they have all that it makes visible
+      await snapshot(RUNS_TABLE); // before the others, so that they have all that it makes visible
       const names = new Set([...(await store.folders()).filter(isTableName), ...(await statements()).keys()]);
       const found = await Promise.all([...names].sort().map(async (name) => [name, await snapshot(name)] as const));
       return new Map(found.filter(([, { version }]) => version >= 0));
@@ -95,7 +93,7 @@ async function findTableProblem(store: LakeStore, table: string, snapshot: Snaps
   const loss = findLoss(snapshot, stated);
   if (loss !== undefined) return loss;
   if (isMisdescribed(table, snapshot.metaData)) return 'is not described as a table of a lake';
-  return table === changesTable(RUNS) ? findLostClaim(store, snapshot) : undefined;
+  return table === RUNS_TABLE ? findLostClaim(store, snapshot) : undefined;
 }
 
 /** What a publish adds to a table. */
@@ -185,7 +183,7 @@ export const PULL_FIELDS = [...RUN_FIELDS, createField('target', 'string'), crea
 /** Creates the view `lake_runs_changes` of the publishes that readers see. */
 export function viewRuns(reader: LakeReader): Promise<void> {
   const fields = [...RUN_FIELDS, createField('run_id', 'string')];
-  return createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields });
+  return createTableView(reader, 'lake_runs_changes', RUNS_TABLE, { fields });
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   parseFields,
   toSchemaString,
 } from './delta-log.ts';
-import { KINDS, type Relation } from './relations.ts';
+import { KINDS, type Relation, RUNS } from './relations.ts';
 
 /** A column of the warehouse and the field of the lake that holds it. */
 const mappedColumn = z.object({ name: z.string(), type: z.string(), field: z.string() });
@@ -44,6 +44,9 @@ const SINCE_PROPERTY = 'tidemark.since';
 export const isTableName = (name: string): boolean => /^\w+$/u.test(name);
 
 export const changesTable = (relation: string): string => `${relation}_changes`;
+
+/** Its last commit makes a publish visible. */
+export const RUNS_TABLE = changesTable(RUNS);
 
 /** The column of the folders that tables of an earlier version have, and their log and not their files. */
 export const FOLDER_COLUMN = 'month';

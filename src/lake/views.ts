@@ -1,8 +1,14 @@
 import type { Engine } from '../core/choices.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
-import { RUNS } from './relations.ts';
-import { changesTable, type DescribedRelation, type LakeRelation, relationParts, replacesRows } from './table.ts';
+import {
+  changesTable,
+  type DescribedRelation,
+  type LakeRelation,
+  RUNS_TABLE,
+  relationParts,
+  replacesRows,
+} from './table.ts';
 
 /** What the SQL of an engine has of its own. */
 interface Dialect {
@@ -93,7 +99,7 @@ function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record
   return {
     ...relationParts(relation, quote),
     changes: writer.table(changesTable(relation.name)),
-    runs: writer.runs ?? writer.table(changesTable(RUNS)),
+    runs: writer.runs ?? writer.table(RUNS_TABLE),
     // Under the names of the warehouse.
     columns: relation.columns
       .map(({ name, field }) => (name === field ? quote(name) : `${quote(field)} as ${quote(name)}`))
