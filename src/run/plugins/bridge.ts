@@ -1,7 +1,10 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
+import { z } from 'zod';
 import { type ErrorCode, errorMessage, TidemarkError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { ServiceError } from '../../http/errors.ts';
+import { operations } from '../../services/index.ts';
+import type { Operation } from '../../services/operation.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 
 /** Calls between a plugin's thread and the others: values are copied, and functions become calls to where they are. */
@@ -19,6 +22,10 @@ export const ALIVE = { kind: 'alive' } as const;
 const FUNCTION = '\u0000function';
 const RESPONSE = '\u0000response';
 const ITERATOR = '\u0000iterator';
+const OPERATION = '\u0000operation';
+
+/** An operation as it crosses: of the package by its name, another as it is. */
+export const markOperation = (crossed: string | Operation): unknown => ({ [OPERATION]: crossed });
 
 /**
  * Each side makes functions known by a number. Function 0 is the first one that each side gives to the other.
@@ -49,6 +56,7 @@ export function createBridge(port: MessagePort | Worker, main: Remote) {
     if (isMarked(value, FUNCTION)) return (...args: readonly unknown[]) => call(value[FUNCTION] as number, args);
     if (isMarked(value, RESPONSE)) return decodeResponse(value[RESPONSE] as WireResponse);
     if (isMarked(value, ITERATOR)) return { [Symbol.asyncIterator]: () => decode(value[ITERATOR]) };
+    if (isMarked(value, OPERATION)) return decodeOperation(value[OPERATION] as string | Operation);
     return mapPlain(value, decode);
   };
   const answer = async (id: number, to: number, args: unknown): Promise<void> => {
@@ -94,6 +102,13 @@ type WireResponse = Omit<ServiceResponse, 'headers' | 'json'> & { readonly heade
 function decodeResponse(response: WireResponse): ServiceResponse {
   const json = () => (response.text.trim() === '' ? undefined : parseJson(response.text));
   return { ...response, headers: new Headers(response.headers), json };
+}
+
+/** The schema of a body does not cross. */
+function decodeOperation(crossed: string | Operation): Operation | undefined {
+  if (typeof crossed === 'string') return operations.get(crossed);
+  const { body, ...operation } = crossed;
+  return { ...operation, ...(body && { body: { ...body, schema: z.unknown() } }) };
 }
 
 /** By its fields: the headers are of a class of undici. */
