@@ -84,7 +84,7 @@ export async function pullSources(run: RunContext, options: PullOptions, replay?
   const running: RunContext = { ...run, log: progress.log, signal };
   const canReuse = !fresh && !replay && config.fullReadDays > 0;
   const clients = new ServiceClients(config, run, signal);
-  const tools = { loads: createLoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
+  const tools = { queue: createLoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
   const targets = pLimit(TARGETS_AT_ONCE);
   try {
     const outcomes: PullOutcome[] = [];
@@ -118,7 +118,7 @@ export async function mapTargets<T>(
 }
 
 /** What the pulls of one run share. */
-interface PullTools extends Pick<PullTask, 'loads' | 'canReuse'> {
+interface PullTools extends Pick<PullTask, 'queue' | 'canReuse'> {
   readonly clients: ServiceClients;
   readonly progress: Progress;
   readonly resumable: ReadonlyMap<string, Manifest>;
@@ -131,7 +131,7 @@ interface PullTools extends Pick<PullTask, 'loads' | 'canReuse'> {
 
 /** Pulls sources of one target. What they share, such as its pages, is needed until the last of them has ended. */
 async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools): Promise<readonly PullOutcome[]> {
-  const { loads, clients, progress, resumable, acceptShrink, replay, canReuse, halt } = tools;
+  const { queue, clients, progress, resumable, acceptShrink, replay, canReuse, halt } = tools;
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
   const failed: string[] = [];
@@ -145,7 +145,7 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
       const outcome = await pullSource({
         run,
         pull: active,
-        loads,
+        queue,
         once,
         identify: () => once('identity', () => identifyService(clients, target)),
         canReuse,
