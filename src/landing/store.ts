@@ -108,11 +108,8 @@ export function targetPlace({ url, organization, namespace, mounts }: Target): s
   return JSON.stringify([hostname, pathname, organization, namespace, mounts.keymgmt]);
 }
 
-export interface Landing {
-  readonly asOf: Date;
-  /** By `TARGET/SOURCE`. */
-  readonly manifests: ReadonlyMap<string, Manifest>;
-}
+/** Manifests of a run, by `TARGET/SOURCE`. */
+export type Manifests = ReadonlyMap<string, Manifest>;
 
 /** Keeps a landing for a person who accepts it. */
 export function quarantineLanding(config: Config, manifest: Manifest, reason: string): Promise<void> {
@@ -140,7 +137,7 @@ export async function listLandings(config: Pick<Config, 'data'>): Promise<readon
 }
 
 /** @throws TidemarkError USAGE when the run has no landing, DATA when no source of it is complete */
-export async function readLanding(config: Config, runId: string): Promise<Landing> {
+export async function readLanding(config: Config, runId: string): Promise<Manifests> {
   const known = await listLandings(config);
   if (!known.includes(runId)) {
     const advice = `landings are in ${join(config.data, 'landing')} for \`landingDays\``;
@@ -148,13 +145,12 @@ export async function readLanding(config: Config, runId: string): Promise<Landin
     throw new TidemarkError('USAGE', `run ${runId} has no landing`, { hint });
   }
   const manifests = await readManifests(config, runId);
-  const [first] = manifests.values();
-  if (!first) throw new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
-  return { asOf: new Date(first.as_of), manifests };
+  if (manifests.size === 0) throw new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
+  return manifests;
 }
 
-/** Manifests of the complete sources of a run, by `TARGET/SOURCE`. */
-export async function readManifests(config: Config, runId: string): Promise<ReadonlyMap<string, Manifest>> {
+/** Of the complete sources of a run. */
+export async function readManifests(config: Config, runId: string): Promise<Manifests> {
   const manifests = new Map<string, Manifest>();
   const entries = await readdir(landingDirectory(config, runId), { withFileTypes: true });
   for (const { name: target } of entries.filter((entry) => entry.isDirectory())) {
