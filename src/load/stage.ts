@@ -36,10 +36,7 @@ export interface Landed {
  * The rows of one table that landings of some targets have, in the temporary table `stage_T`; `delta_T` has their difference to the
  * current rows.
  */
-export interface Stage {
-  readonly table: Table;
-  readonly facts: ReadonlyMap<Landed, Facts>;
-}
+export type Stage = Readonly<Awaited<ReturnType<typeof compareStage>>>;
 
 /** Rows of one table of one target that a load changes. */
 export interface Changes {
