@@ -152,10 +152,9 @@ export async function ddl(
 }
 
 export async function vacuum(context: Context, flags: LakeFlags & Switches<'dryRun'> & { olderThan: number }) {
-  const options = { olderThanMs: flags.olderThan * HOUR_MS, isDryRun: flags.dryRun ?? false };
-  const removed = await withLake(context, flags, (lake) => vacuumLake(lake, options));
-  const bytes = removed.reduce((sum, file) => sum + file.bytes, 0);
   const isDone = flags.dryRun !== true;
+  const removed = await withLake(context, flags, (lake) => vacuumLake(lake, flags.olderThan * HOUR_MS, !isDone));
+  const bytes = removed.reduce((sum, file) => sum + file.bytes, 0);
   writeResult(context, { removed: isDone, bytes, files: removed.map(({ path }) => path) }, () =>
     [
       ...(isDone ? [] : removed.map(({ path }) => `${stripControls(path)}\n`)),

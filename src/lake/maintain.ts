@@ -57,15 +57,12 @@ async function listUnnamed(reader: LakeReader, table: string, shards = () => lis
   return unnamed.filter(({ path }) => !due.has(path));
 }
 
-interface VacuumOptions {
-  /** Younger files may belong to a publish in progress. */
-  readonly olderThanMs: number;
-  /** Lists the files and keeps them. */
-  readonly isDryRun: boolean;
-}
-
-/** Removes files that no log names, what killed publishes have left, and what shards have published for runs that are closed long since. */
-export async function vacuumLake(lake: Lake, { olderThanMs, isDryRun }: VacuumOptions): Promise<readonly StoredFile[]> {
+/**
+ * Removes files that no log names, what killed publishes have left, and what shards have published for runs that are closed long since.
+ * @param olderThanMs younger files may belong to a publish in progress
+ * @param isDryRun lists the files and keeps them
+ */
+export async function vacuumLake(lake: Lake, olderThanMs: number, isDryRun: boolean): Promise<readonly StoredFile[]> {
   const reader = createLakeReader(lake);
   const shards = await listShardFiles(reader);
   const unnamed = [...(await lake.store.list(STAGING)), ...shards.closed];

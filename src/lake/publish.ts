@@ -171,6 +171,6 @@ async function stageRelation({ reader, publish, visible }: Publishing, relation:
   const { metaData } = await reader.snapshot(table);
   const design = designTable(relation, metaData, publish, reader.nowMs);
   const losses = await fillPending(reader, visible, relation, design, isRepeated);
-  const adds = await writeRows(reader, design.relation, { rows: 'lake_pending', publish: `${publish}::bigint` });
+  const adds = await writeRows(reader, design.relation, 'lake_pending', `${publish}::bigint`);
   return { table, adds, metaData: design.metaData, losses };
 }

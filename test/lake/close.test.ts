@@ -140,8 +140,7 @@ test('vacuum keeps what a shard has published until its run is closed, and the r
   const config = { ...project.config, shard: { index: 1, count: 1 } };
   const vacuum = (days = 10) => {
     const nowMs = Date.now() + days * DAY_MS;
-    const options = { olderThanMs: DAY_MS, isDryRun: false };
-    return withDatabase((database) => vacuumLake({ store, database, files, nowMs }, options));
+    return withDatabase((database) => vacuumLake({ store, database, files, nowMs }, DAY_MS, false));
   };
   for (const day of ['2026-11-01', '2026-11-02', '2026-11-03']) {
     const asOf = `${day}T02:15:00Z`;
