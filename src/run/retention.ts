@@ -50,7 +50,7 @@ export async function listPrunable(config: Config, context: JobContext): Promise
   const { removals: files } = await listOldFiles(config, context);
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return files;
-  const { start, removals } = await withPublished(config, (published) => listOldHistory({ ...published, horizon }));
+  const { start, removals } = await withPublished(config, (published) => listOldHistory(published, horizon));
   const now = context.clock.now();
   const actions = start === null ? undefined : await listOldActions(config, new Date(start), now);
   return [...files, ...removals, ...toLedgerRemoval(actions)];
@@ -102,7 +102,7 @@ async function pruneHistory(config: Config, context: JobContext, write: WriteWar
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return [];
   const { start, removals } = await write(
-    (warehouse) => removeOldHistory({ ...warehouse, horizon }, context.clock.now()),
+    (warehouse) => removeOldHistory(warehouse, horizon, context.clock.now()),
     context.signal,
   );
   const actions = start === null ? undefined : await removeOldActions(config, context, new Date(start), write);
@@ -112,16 +112,12 @@ async function pruneHistory(config: Config, context: JobContext, write: WriteWar
 const toLedgerRemoval = (pruned: PrunedLedger | undefined): readonly Removal[] =>
   pruned ? [{ what: 'ledger', count: pruned.count, bytes: pruned.bytes }] : [];
 
-interface HistoryPrune extends OpenWarehouse {
-  /** The state at this time stays, and all that is later. */
-  readonly horizon: Date;
-}
-
 /**
  * What goes from the history. It only reads, and leaves the rows in temporary tables. `start`: the time from which on the history stays
  * whole; null where nothing goes.
+ * @param horizon the state at this time stays, and all that is later
  */
-export async function listOldHistory({ database, files, horizon }: HistoryPrune) {
+export async function listOldHistory({ database, files }: OpenWarehouse, horizon: Date) {
   const [row] = await database.rows(files.read('retention/start'), { horizon: horizon.toISOString() });
   const start = typeof row?.start === 'string' ? row.start : null;
   const removals: Removal[] = [];
@@ -134,9 +130,9 @@ export async function listOldHistory({ database, files, horizon }: HistoryPrune)
 }
 
 /** Removes it, and keeps the start: an earlier time is unknown from then on. */
-export async function removeOldHistory(prune: HistoryPrune, now: Date): ReturnType<typeof listOldHistory> {
-  const { database, files } = prune;
-  const { start, removals } = await listOldHistory(prune);
+export async function removeOldHistory(from: OpenWarehouse, horizon: Date, now: Date) {
+  const { database, files } = from;
+  const { start, removals } = await listOldHistory(from, horizon);
   if (removals.length === 0) return { start, removals };
   const setStart = fillParams(files.read('retention/set_start'), { start, now: now.toISOString() });
   await database.transact([...removals.map(({ what }) => files.render('retention/remove', toParts(what))), setStart]);

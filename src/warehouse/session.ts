@@ -84,7 +84,7 @@ export async function withWarehouseLock<T>(options: LockedOptions, work: (write:
   const paths = warehouseFiles(data);
   return reportFullDisk(config, async () => {
     await makeDataFolder(config);
-    const lock = await acquireLock(join(data, 'lock'), purpose, { now });
+    const lock = await acquireLock(join(data, 'lock'), purpose, now);
     try {
       for (const file of [paths.published, paths.work]) await removeNext(file);
       await assertDiskSpace(data);
