@@ -213,10 +213,8 @@ export async function landingBytes(directory: string): Promise<number> {
 
 /** The folders of landings older than `landingDays`. */
 export async function listOldLandings(config: Config, now: Date): Promise<readonly string[]> {
-  const old = (await listLandings(config)).filter((run) => {
-    const startMs = parseRunStart(run);
-    return startMs !== undefined && now.getTime() - startMs > config.landingDays * DAY_MS;
-  });
+  const sinceMs = now.getTime() - config.landingDays * DAY_MS;
+  const old = (await listLandings(config)).filter((run) => (parseRunStart(run) ?? sinceMs) < sinceMs);
   return old.map((run) => landingDirectory(config, run));
 }
 
