@@ -28,7 +28,6 @@ import {
   AS_OF,
   changesTable,
   createField,
-  type DescribedRelation,
   FOLDER_COLUMN,
   isMisdescribed,
   isTableName,
@@ -41,8 +40,11 @@ import {
 /** Reads tables of a lake with DuckDB, by the files that their logs name, and commits to these logs. */
 export type LakeReader = Readonly<ReturnType<typeof createLakeReader>>;
 
-/** @param problems receives what tables lack, and the rest is read; without it, a table that lacks something is an error */
-export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
+/**
+ * @param problems receives what tables lack, and the rest is read; without it, a table that lacks something is an error
+ * @param isChecked compares files with their checksums: DuckDB notices some changes only, and names neither the lake nor what to do
+ */
+export function createLakeReader(lake: Lake, problems?: LakeProblem[], isChecked = false) {
   const { store } = lake;
   const snapshots = new Map<string, Promise<Snapshot>>();
   let known: Promise<Statements> | undefined;
@@ -64,6 +66,7 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
   };
   return {
     ...lake,
+    isChecked,
     /** What publishes state of each table. */
     statements,
     /** The log of a table, read once, and compared with what publishes state of it. @throws TidemarkError DATA if it has less */
@@ -137,16 +140,14 @@ interface TableViewOptions {
   readonly fields?: readonly DeltaField[];
   /** @default every file */
   readonly keep?: (file: AddAction) => boolean;
-  /** Compares the files with their checksums: DuckDB notices some changes only, and names neither the lake nor what to do. @default false */
-  readonly isChecked?: boolean;
 }
 
 /** Creates a temporary view of a table of the lake. @throws TidemarkError DATA if a data file is not what was written */
 export async function createTableView(
-  { store, database, files, snapshot }: LakeReader,
+  { store, database, files, snapshot, isChecked }: LakeReader,
   view: string,
   table: string,
-  { fields, keep = () => true, isChecked = false }: TableViewOptions = {},
+  { fields, keep = () => true }: TableViewOptions = {},
 ): Promise<void> {
   const { metaData, files: named } = await snapshot(table);
   const stored = (fields ?? parseFields(metaData)).filter(({ name }) => name !== FOLDER_COLUMN);
@@ -166,13 +167,9 @@ export async function createTableView(
 }
 
 /** Creates temporary views of the changes of every relation, under the names of the tables. */
-export async function createTableViews(
-  reader: LakeReader,
-  isWanted?: (relation: string) => boolean,
-  options: Pick<TableViewOptions, 'isChecked'> = {},
-): Promise<readonly DescribedRelation[]> {
+export async function createTableViews(reader: LakeReader, isWanted?: (relation: string) => boolean) {
   const relations = await listLakeRelations(reader, isWanted);
-  for (const { name } of relations) await createTableView(reader, changesTable(name), changesTable(name), options);
+  for (const { name } of relations) await createTableView(reader, changesTable(name), changesTable(name));
   return relations;
 }
 

@@ -56,8 +56,8 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
     const files = createSqlFiles(overlayRoots(config.directory));
     await migrate(database, files);
     const losses: LakeProblem[] = [];
-    const reader = createLakeReader({ store, database, files, nowMs: now.getTime() }, losses);
-    const relations = await createTableViews(reader, undefined, { isChecked: true });
+    const reader = createLakeReader({ store, database, files, nowMs: now.getTime() }, losses, true);
+    const relations = await createTableViews(reader);
     const held = new Map(relations.map((relation) => [relation.name, relation]));
     if (!held.has(RUNS)) {
       const loss = losses.find(({ table }) => table === RUNS_TABLE);
