@@ -23,9 +23,7 @@ export function openLanding({ run, pull }: Extraction): LandingWriter {
     runId: run.runId,
     asOf: run.asOf.toISOString(),
     redactor: run.redactor,
-    onExpectedRows: (rows) => {
-      metrics.rows += rows;
-    },
+    metrics,
   });
 }
 

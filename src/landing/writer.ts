@@ -34,8 +34,8 @@ interface LandingOptions {
   /** ISO 8601. */
   readonly asOf: string;
   readonly redactor: Redactor;
-  /** Receives every number given to `expectRows`, for the progress display. */
-  readonly onExpectedRows?: (rows: number) => void;
+  /** Counts what is given to `expectRows`, for the progress display. */
+  readonly metrics?: { rows: number };
 }
 
 export type LandingWriter = Readonly<ReturnType<typeof createLandingWriter>>;
@@ -45,7 +45,7 @@ export type LandingWriter = Readonly<ReturnType<typeof createLandingWriter>>;
  * secrets by name are dropped, known secret values are masked.
  */
 export function createLandingWriter(options: LandingOptions) {
-  const { directory, source, target, runId, asOf, redactor, onExpectedRows } = options;
+  const { directory, source, target, runId, asOf, redactor, metrics } = options;
   const json = createLineWriter(directory, `${source}.ndjson.gz`);
   const csv = createLineWriter(directory, `${source}.csv.gz`);
   let csvColumns: readonly string[] = [];
@@ -118,7 +118,7 @@ export function createLandingWriter(options: LandingOptions) {
     /** Adds to the number of rows that the service reports. */
     expectRows(rows: number): void {
       expectedRows = (expectedRows ?? 0) + rows;
-      onExpectedRows?.(rows);
+      if (metrics) metrics.rows += rows;
     },
 
     /** Adds a sentence to the note of the pull: something a reader of the rows should know. */
