@@ -58,7 +58,7 @@ export async function readVisible(reader: LakeReader, writer: number) {
   await database.run(files.read('lake/foreign'));
   // Before that time, what the warehouse lacks is no change.
   const next = visible.next && Date.parse(visible.next) < Date.parse(wholeSince) ? wholeSince : visible.next;
-  /** `wholeSince`: since when the history of the warehouse is whole; `start`: the same, and `-infinity` where the lake is new. */
+  // `wholeSince`: since when the history of the warehouse is whole; `start`: the same, and `-infinity` where the lake is new.
   return { ...visible, next, writer, wholeSince, start: visible.last_of_all > 0 ? wholeSince : BEGINNING };
 }
 
