@@ -138,7 +138,7 @@ export async function withLedger<T>(
 }
 
 export function lockLedger({ data }: Pick<Config, 'data'>, purpose: string, now: Date): Promise<Lock> {
-  return acquireLock(join(data, 'apply.lock'), purpose, { now });
+  return acquireLock(join(data, 'apply.lock'), purpose, now);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
-import type { WarehouseWriter } from '../warehouse/session.ts';
+import type { WriteWarehouse } from '../warehouse/session.ts';
 import { isUnsettled, type LedgerEntry, type LedgerEvent, ledgerFile, toKey } from './ledger.ts';
 import { type LedgerScan, scanLedger, toLedgerText } from './ledger-chain.ts';
 import { assertSound } from './ledger-file.ts';
@@ -26,7 +26,7 @@ export async function removeOldActions(
   config: Config,
   { clock, log }: WorkContext,
   start: Date,
-  writer: WarehouseWriter,
+  write: WriteWarehouse,
 ): Promise<PrunedLedger | undefined> {
   const now = clock.now();
   if (!(await listOldActions(config, start, now))) return undefined;
@@ -36,7 +36,7 @@ export async function removeOldActions(
   });
   if (!lock) return undefined;
   try {
-    const pruned = await writer.write(async (warehouse) => {
+    const pruned = await write(async (warehouse) => {
       const whole = assertSound(config.data, await inspectSeen(config, warehouse));
       const rest = await withoutOld(config, whole, start, now);
       if (rest) await keepLedger(warehouse, scanLedger(rest.text), now, whole.head);

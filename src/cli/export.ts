@@ -36,7 +36,7 @@ export async function runExport(context: Context, { out }: { readonly out: strin
   const tables = await withPublished(readLocalConfig(context), async (published) => {
     await makeFolder(folder, SHARED_FOLDER);
     // Two at once would put their tables among each other's.
-    const lock = await acquireLock(join(folder, 'lock'), 'export', { now: context.clock.now() });
+    const lock = await acquireLock(join(folder, 'lock'), 'export', context.clock.now());
     return exportAll(context, published, folder).finally(() => lock.release());
   });
   writeResult(context, { out: folder, tables }, () => `${plural(tables.length, 'table')} in ${folder}\n`);

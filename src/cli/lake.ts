@@ -16,10 +16,9 @@ import { vacuumLake, verifyLake } from '../lake/maintain.ts';
 import { withLakeStore } from '../lake/open-store.ts';
 import { publishToLake } from '../lake/publish.ts';
 import { createLakeReader } from '../lake/reader.ts';
-import { RUNS } from '../lake/relations.ts';
 import { restoreFromLake } from '../lake/restore.ts';
 import { CLAIMS } from '../lake/statements.ts';
-import { changesTable } from '../lake/table.ts';
+import { RUNS_TABLE } from '../lake/table.ts';
 import { createLakeViews, renderDdl } from '../lake/views.ts';
 import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
 import { toJsonText } from '../tell/reports/data.ts';
@@ -153,10 +152,9 @@ export async function ddl(
 }
 
 export async function vacuum(context: Context, flags: LakeFlags & Switches<'dryRun'> & { olderThan: number }) {
-  const options = { olderThanMs: flags.olderThan * HOUR_MS, isDryRun: flags.dryRun ?? false };
-  const removed = await withLake(context, flags, (lake) => vacuumLake(lake, options));
-  const bytes = removed.reduce((sum, file) => sum + file.bytes, 0);
   const isDone = flags.dryRun !== true;
+  const removed = await withLake(context, flags, (lake) => vacuumLake(lake, flags.olderThan * HOUR_MS, !isDone));
+  const bytes = removed.reduce((sum, file) => sum + file.bytes, 0);
   writeResult(context, { removed: isDone, bytes, files: removed.map(({ path }) => path) }, () =>
     [
       ...(isDone ? [] : removed.map(({ path }) => `${stripControls(path)}\n`)),
@@ -173,7 +171,7 @@ function readLakeConfig(context: Context, { lake }: LakeFlags): Config {
 /** Opens a lake, for `work`. @throws TidemarkError DATA if no publish has written to the place */
 function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   return openLake(context, flags, async (lake) => {
-    const marks = await Promise.all([CLAIMS, logFolder(changesTable(RUNS))].map((path) => lake.store.list(path)));
+    const marks = await Promise.all([CLAIMS, logFolder(RUNS_TABLE)].map((path) => lake.store.list(path)));
     if (marks.flat().length > 0) return work(lake);
     const hint = 'write one with `tidemark lake publish`';
     throw new TidemarkError('DATA', `${lake.store.name} is not a lake`, { hint });

@@ -45,7 +45,7 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
 
 /** The pulls of a run. Those that it did not land fail. */
 async function selectLanded(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
-  const { manifests } = await readLanding(config, run);
+  const manifests = await readLanding(config, run);
   const keys = new Set([...manifests.keys(), ...(await readPlanned(config, run))]);
   return pulls.filter((pull) => keys.has(pullKey(pull)));
 }

@@ -4,7 +4,7 @@ import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/response-body.ts';
 import { landingDirectory, type ReadState } from '../landing/store.ts';
-import { LandingWriter } from '../landing/writer.ts';
+import { createLandingWriter, type LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
@@ -16,16 +16,14 @@ import type { ExtractContext, SourceDefinition } from './sources/source.ts';
 
 export function openLanding({ run, pull }: Extraction): LandingWriter {
   const { target, source, metrics } = pull;
-  return new LandingWriter({
+  return createLandingWriter({
     directory: landingDirectory(run.config, run.runId, target.name),
     source: source.name,
     target,
     runId: run.runId,
     asOf: run.asOf.toISOString(),
     redactor: run.redactor,
-    onExpectedRows: (rows) => {
-      metrics.rows += rows;
-    },
+    metrics,
   });
 }
 

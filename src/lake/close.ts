@@ -21,10 +21,9 @@ import {
   PULL_FIELDS,
   viewRuns,
 } from './reader.ts';
-import { RUNS } from './relations.ts';
 import { WRITERS, writeStatement } from './statements.ts';
 import type { LakeStore, StoredFile } from './store.ts';
-import { changesTable } from './table.ts';
+import { changesTable, RUNS_TABLE } from './table.ts';
 
 export interface ShardOfRun extends Shard {
   /** The name of the run, the same for all shards. */
@@ -95,7 +94,7 @@ export async function closeRun(options: CloseOptions) {
     if ((await listStaged(options)).length === shards || remaining <= 0) break;
     await sleep(Math.min(POLL_MS, remaining), undefined, { signal });
   }
-  return retryConflicts(() => closeOnce(options));
+  return retryConflicts(options.store, () => closeOnce(options));
 }
 
 async function listStaged({ store, run, shards: count }: CloseOptions): Promise<readonly string[]> {
@@ -170,7 +169,7 @@ async function refuseShards(
   due: readonly StagedShard[],
 ) {
   const overtaken = await findOvertaken(reader, due);
-  const stored = new Set((await store.list(changesTable(RUNS))).map(({ path }) => path));
+  const stored = new Set((await store.list(RUNS_TABLE)).map(({ path }) => path));
   return due.flatMap((staged) => {
     const { shard, losses = [] } = staged;
     const gone = stagedPaths(staged).find((path) => !stored.has(path));
@@ -194,7 +193,7 @@ async function findOvertaken(reader: LakeReader, due: readonly StagedShard[]): P
   return new Map(rows.map(({ publish, target }) => [Number(publish), String(target)]));
 }
 
-const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => table === changesTable(RUNS));
+const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => table === RUNS_TABLE);
 
 const stagedPaths = (staged: StagedShard): readonly string[] =>
   stagedRuns(staged).flatMap(({ table, adds }) => adds.map(({ path }) => dataPath(table, path)));
@@ -221,11 +220,10 @@ export async function listShardFiles(reader: LakeReader) {
 
 /** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */
 async function commitRuns(reader: LakeReader, staged: StagedShard['tables'], publish: number): Promise<void> {
-  const table = changesTable(RUNS);
-  const { metaData: held } = await reader.snapshot(table);
+  const { metaData: held } = await reader.snapshot(RUNS_TABLE);
   // The description of the last shard that has one; a table keeps its identity.
   const last = staged.findLast(({ metaData }) => metaData)?.metaData;
   const isNew = last && last.schemaString !== held?.schemaString;
   const metaData = isNew ? { ...last, ...(held && { id: held.id, createdTime: held.createdTime }) } : undefined;
-  await appendToTable(reader, { table, adds: staged.flatMap(({ adds }) => adds), metaData }, publish);
+  await appendToTable(reader, { table: RUNS_TABLE, adds: staged.flatMap(({ adds }) => adds), metaData }, publish);
 }

@@ -16,26 +16,21 @@ import {
   withoutFolders,
 } from './table.ts';
 
-interface Rows {
-  /** The table that has them. */
-  readonly rows: string;
-  /** SQL: the publish of a row. */
-  readonly publish: string;
-  /** SQL: which rows. @default all */
-  readonly which?: string;
-  /** Later rows have replaced these. @default false */
-  readonly isPast?: boolean;
-}
-
 /**
  * Writes rows as a sorted data file. No log names it yet.
+ * @param rows the table that has them
+ * @param publish SQL: the publish of a row
+ * @param isPast whether it is those that later rows have replaced, or the others. @default all
  * @returns the action that adds it to the table; none without rows
  */
 export async function writeRows(
   { store, database, files, nowMs }: LakeReader,
   relation: LakeRelation,
-  { rows, publish, which = 'true', isPast = false }: Rows,
+  rows: string,
+  publish: string,
+  isPast?: boolean,
 ): Promise<readonly AddAction[]> {
+  const which = isPast === undefined ? 'true' : `lake_is_past = ${isPast}`;
   const [found] = await database.rows(files.render('lake/has_rows', { rows, which }));
   if (found?.has_rows !== true) return [];
   const path = `${randomUUID()}.parquet`;
@@ -69,7 +64,10 @@ export async function compactLake(reader: LakeReader): Promise<void> {
     if (hasFolders(snapshot)) continue;
     const files = [...snapshot.files.values()];
     const chosen = [files.filter((add) => !isPast(add)), files.filter(isPast)].flatMap(chooseFiles);
-    if (chosen.length > 0) await rewrite(reader, table, chosen).catch(ignoreConflict);
+    if (chosen.length === 0) continue;
+    await rewrite(reader, table, chosen).catch((error: unknown) => {
+      if (!(error instanceof ConflictError)) throw error;
+    });
   }
 }
 
@@ -106,9 +104,8 @@ async function rewrite(reader: LakeReader, table: string, files: readonly AddAct
   await createTableView(reader, 'lake_changes', table, { keep: (add) => chosen.has(add) });
   const parts = { ...relationParts(relation), replaces: String(replacesRows(relation)) };
   await database.run(reader.files.render('lake/compacted', parts));
-  const rows = { rows: 'lake_compacted', publish: 'publish' };
-  const recent = await writeRows(reader, relation, { ...rows, which: 'not lake_is_past' });
-  const past = await writeRows(reader, relation, { ...rows, which: 'lake_is_past', isPast: true });
+  const recent = await writeRows(reader, relation, 'lake_compacted', 'publish', false);
+  const past = await writeRows(reader, relation, 'lake_compacted', 'publish', true);
   const actions: readonly Action[] = [
     { commitInfo: { timestamp: nowMs, operation: 'OPTIMIZE', operationParameters: {}, isBlindAppend: false } },
     ...(metaData ? [{ metaData }] : []),
@@ -116,8 +113,4 @@ async function rewrite(reader: LakeReader, table: string, files: readonly AddAct
     ...[...recent, ...past].map((add) => ({ add: { ...add, dataChange: false } })),
   ];
   await reader.commit(table, actions);
-}
-
-function ignoreConflict(error: unknown): void {
-  if (!(error instanceof ConflictError)) throw error;
 }

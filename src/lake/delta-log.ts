@@ -73,21 +73,6 @@ const action = z.object({
 });
 export type Action = Readonly<z.infer<typeof action>>;
 
-/** A table as of its last commit. */
-export interface Snapshot {
-  /** -1 if the table does not exist. */
-  readonly version: number;
-  /** Of the checkpoint that was read; -1 for none. */
-  readonly checkpoint: number;
-  readonly protocol: z.infer<typeof protocol>;
-  readonly metaData: MetaData | undefined;
-  readonly files: ReadonlyMap<string, AddAction>;
-  /** Files that an engine has replaced, for example by OPTIMIZE. */
-  readonly removed: ReadonlyMap<string, RemoveAction>;
-  /** The last version of each application. */
-  readonly transactions: ReadonlyMap<string, number>;
-}
-
 /** The application of our commits in `txn`. Its version is the number of the publish. */
 export const APP_ID = 'tidemark';
 
@@ -132,15 +117,21 @@ export const checkpointPath = (table: string, version: number): string =>
 
 export const lastCheckpointPath = (table: string): string => `${logFolder(table)}/_last_checkpoint`;
 
-export const NO_TABLE: Snapshot = {
+export const NO_TABLE = {
   version: -1,
+  /** Of the checkpoint that was read; -1 for none. */
   checkpoint: -1,
   protocol: PROTOCOL,
-  metaData: undefined,
-  files: new Map(),
-  removed: new Map(),
-  transactions: new Map(),
+  metaData: undefined as MetaData | undefined,
+  files: new Map() as ReadonlyMap<string, AddAction>,
+  /** Files that an engine has replaced, for example by OPTIMIZE. */
+  removed: new Map() as ReadonlyMap<string, RemoveAction>,
+  /** The last version of each application. */
+  transactions: new Map() as ReadonlyMap<string, number>,
 };
+
+/** A table as of its last commit. */
+export type Snapshot = Readonly<typeof NO_TABLE>;
 
 /** The table after more actions, which end with those of `version`. */
 export function replay(before: Snapshot, version: number, actions: readonly Action[]): Snapshot {

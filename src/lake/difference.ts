@@ -38,19 +38,15 @@ const visiblePublishes = z.object({
   last_of_all: z.number(),
 });
 
-export interface VisiblePublishes extends Readonly<z.infer<typeof visiblePublishes>> {
-  /** The number of the shard; 0 without one. */
-  readonly writer: number;
-  /** Since when the history of the warehouse is whole; `-infinity` where nothing was removed. */
-  readonly wholeSince: string;
-  /** The same, and `-infinity` where the lake is new. */
-  readonly start: string;
-}
+export type VisiblePublishes = Readonly<Awaited<ReturnType<typeof readVisible>>>;
 
 export const BEGINNING = '-infinity';
 
-/** Reads which publishes readers see, and until when others have pulled each target. */
-export async function readVisible(reader: LakeReader, writer: number): Promise<VisiblePublishes> {
+/**
+ * Reads which publishes readers see, and until when others have pulled each target.
+ * @param writer the number of the shard; 0 without one
+ */
+export async function readVisible(reader: LakeReader, writer: number) {
   const { database, files } = reader;
   await viewRuns(reader);
   await database.run(files.read('lake/visible'), { writer });
@@ -62,6 +58,7 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
   await database.run(files.read('lake/foreign'));
   // Before that time, what the warehouse lacks is no change.
   const next = visible.next && Date.parse(visible.next) < Date.parse(wholeSince) ? wholeSince : visible.next;
+  // `wholeSince`: since when the history of the warehouse is whole; `start`: the same, and `-infinity` where the lake is new.
   return { ...visible, next, writer, wholeSince, start: visible.last_of_all > 0 ? wholeSince : BEGINNING };
 }
 
@@ -166,7 +163,7 @@ function columnParts(relation: Relation, { relation: held }: TableDesign): Parts
       .map((name) => hashedColumn({ name, type: types.get(name) ?? '' }))
       .join(', '),
     content: comparedColumns({
-      columns: held.columns.map(({ field, type }) => ({ name: field, type })),
+      columns: held.columns.map(({ field, type }) => ({ name: field, type, comment: '' })),
       computed: relation.computed.map((name) => held.columns.find((column) => column.name === name)?.field ?? name),
     }).join(', '),
     same: held.identity.map((field) => compare(field, 'not distinct')).join(' and '),

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
@@ -17,9 +19,8 @@ import {
   replay,
   type Snapshot,
 } from './delta-log.ts';
-import { RUNS } from './relations.ts';
 import { createOrRead, type LakeStore } from './store.ts';
-import { changesTable } from './table.ts';
+import { RUNS_TABLE } from './table.ts';
 
 /** What a lake is read and written with. */
 export interface Lake extends OpenWarehouse {
@@ -127,17 +128,23 @@ async function readCommit({ store }: Lake, path: string, add: AddProblem): Promi
 /** The table has a commit that the caller has not read and must take into account. */
 export class ConflictError extends Error {}
 
+/** Publishes that overlap begin again. More than these in a row means that they never end. */
 const ATTEMPTS = 20;
+const MAX_PAUSE_MS = 500;
 
-/** Begins again when another program has committed in between. @throws ConflictError after many attempts in a row */
-export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+/** Begins again when another program has committed in between. @throws TidemarkError LOCKED if others do not end */
+export async function retryConflicts<T>({ name }: LakeStore, work: (attempt: number) => Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     try {
-      return await work();
+      return await work(attempt);
     } catch (error) {
-      if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
+      if (!(error instanceof ConflictError)) throw error;
+      await sleep(randomInt(MAX_PAUSE_MS));
     }
   }
+  throw new TidemarkError('LOCKED', `other publishes to ${name} do not end`, {
+    hint: 'let one process publish at a time',
+  });
 }
 
 /**
@@ -168,7 +175,7 @@ function isConflict(table: string, own: readonly Action[], other: readonly Actio
   return (
     (describes(own) && replaces(own)) ||
     (changes(own) && changes(other)) ||
-    (table === changesTable(RUNS) && isPublish(own) && isPublish(other))
+    (table === RUNS_TABLE && isPublish(own) && isPublish(other))
   );
 }
 

@@ -5,10 +5,9 @@ import { listShardFiles } from './close.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
 import type { Lake, LakeProblem } from './log.ts';
 import { createLakeReader, dataPath, findFault, type LakeReader } from './reader.ts';
-import { RUNS } from './relations.ts';
 import { expectedRows } from './statements.ts';
 import { STAGING, type StoredFile } from './store.ts';
-import { changesTable } from './table.ts';
+import { RUNS_TABLE } from './table.ts';
 
 /** Compares each log with what publishes state of it, and every file that a log names with its size, its checksum and its number of rows. */
 export async function verifyLake(lake: Lake) {
@@ -53,27 +52,22 @@ async function listUnnamed(reader: LakeReader, table: string, shards = () => lis
   const { files, removed } = await reader.snapshot(table);
   const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
   const unnamed = stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
-  if (table !== changesTable(RUNS) || unnamed.length === 0) return unnamed;
+  if (table !== RUNS_TABLE || unnamed.length === 0) return unnamed;
   const { due } = await shards();
   return unnamed.filter(({ path }) => !due.has(path));
 }
 
-interface VacuumOptions {
-  /** Younger files may belong to a publish in progress. */
-  readonly olderThanMs: number;
-  /** Lists the files and keeps them. */
-  readonly isDryRun: boolean;
-}
-
-/** Removes files that no log names, what killed publishes have left, and what shards have published for runs that are closed long since. */
-export async function vacuumLake(lake: Lake, { olderThanMs, isDryRun }: VacuumOptions): Promise<readonly StoredFile[]> {
+/**
+ * Removes files that no log names, what killed publishes have left, and what shards have published for runs that are closed long since.
+ * @param olderThanMs younger files may belong to a publish in progress
+ * @param isDryRun lists the files and keeps them
+ */
+export async function vacuumLake(lake: Lake, olderThanMs: number, isDryRun: boolean): Promise<readonly StoredFile[]> {
   const reader = createLakeReader(lake);
-  let reading: ReturnType<typeof listShardFiles> | undefined;
-  const shards = () => (reading ??= listShardFiles(reader));
-  const unnamed = [...(await lake.store.list(STAGING))];
+  const shards = await listShardFiles(reader);
+  const unnamed = [...(await lake.store.list(STAGING)), ...shards.closed];
   for (const table of (await reader.snapshots()).keys())
-    for (const file of await listUnnamed(reader, table, shards)) unnamed.push(file);
-  unnamed.push(...(await shards()).closed);
+    for (const file of await listUnnamed(reader, table, async () => shards)) unnamed.push(file);
   const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= lake.nowMs - olderThanMs);
   if (!isDryRun) for (const { path } of old) await lake.store.remove(path);
   return old;

@@ -1,5 +1,3 @@
-import { randomInt } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
@@ -24,30 +22,14 @@ interface PublishOptions {
   readonly run?: string | undefined;
 }
 
-/** Publishes that overlap begin again. More than these in a row means that they never end. */
-const ATTEMPTS = 10;
-const MAX_PAUSE_MS = 500;
-
 /**
  * Appends to the lake what the published warehouse has and the lake does not. Readers see it when `runs` is committed, which is last:
  * all of it or nothing. What a killed publish has left is never seen, and the next publish writes it again.
  * @throws TidemarkError UNREACHABLE without a warehouse or a run; UNSAFE if the lake has runs that the warehouse does not have; LOCKED if
  * other publishes do not end
  */
-export async function publishToLake(options: PublishOptions): Promise<PublishResult> {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    try {
-      return await publishOnce(options);
-    } catch (error) {
-      // A publish of a later run may have ended after this one had opened the warehouse.
-      const isPassing = error instanceof TidemarkError && error.code === 'UNSAFE' && attempt === 1;
-      if (!(error instanceof ConflictError) && !isPassing) throw error;
-      await sleep(randomInt(MAX_PAUSE_MS));
-    }
-  }
-  throw new TidemarkError('LOCKED', `other publishes to ${options.store.name} do not end`, {
-    hint: 'let one process publish at a time',
-  });
+export function publishToLake(options: PublishOptions): Promise<PublishResult> {
+  return retryConflicts(options.store, (attempt) => publishOnce(options, attempt === 1));
 }
 
 interface Publishing {
@@ -61,12 +43,12 @@ interface Publishing {
 }
 
 /** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
-async function publishOnce(options: PublishOptions) {
+async function publishOnce(options: PublishOptions, isFirst: boolean) {
   const { config, store, now, run } = options;
   const shard = config.shard && { ...config.shard, run: nameRun(now, run) };
   return withVisible(options, async (reader, visible) => {
     await reader.snapshots(); // nothing is added to a lake that is damaged
-    const asOf = assertPublishable(store, visible);
+    const asOf = assertPublishable(store, visible, isFirst);
     const publish = await claimNumber(store, visible);
     const publishing = { reader, visible, publish, as_of: asOf, shard };
     const relations = await listRelations(reader);
@@ -112,11 +94,17 @@ function withVisible<T>(
 }
 
 /** @returns the time of the last run of the warehouse */
-function assertPublishable({ name }: LakeStore, { after, latest, is_ahead: isAhead }: VisiblePublishes): string {
+function assertPublishable(
+  { name }: LakeStore,
+  { after, latest, is_ahead: isAhead }: VisiblePublishes,
+  isFirst: boolean,
+) {
   if (latest === null) {
     throw new TidemarkError('UNREACHABLE', 'the warehouse has no run yet', { hint: 'pull first: `tidemark pull`' });
   }
   if (!isAhead) return latest;
+  // A publish of a later run may have ended after this one had opened the warehouse.
+  if (isFirst) throw new ConflictError(`${name} has a later run`);
   throw new TidemarkError('UNSAFE', `${name} has runs up to ${after}, and this warehouse does not`, {
     hint: 'the lake belongs to another warehouse, or this one was restored from an older backup: publish to a new folder, or get the warehouse from the lake with `tidemark lake restore`',
   });
@@ -153,7 +141,9 @@ const describeTable = ({ table, adds }: StagedTable) => ({
 
 /** Another publish may describe the table at the same time, as all shards do in their first run: then the relation is written again. */
 async function publishRelation(publishing: Publishing, relation: Relation): Promise<readonly StagedTable[]> {
-  return retryConflicts(async () => commitTable(publishing, await stageRelation(publishing, relation)));
+  return retryConflicts(publishing.reader.store, async () =>
+    commitTable(publishing, await stageRelation(publishing, relation)),
+  );
 }
 
 /** The runs of a shard are left to `tidemark lake close`, which commits those of all shards at once. */
@@ -181,6 +171,6 @@ async function stageRelation({ reader, publish, visible }: Publishing, relation:
   const { metaData } = await reader.snapshot(table);
   const design = designTable(relation, metaData, publish, reader.nowMs);
   const losses = await fillPending(reader, visible, relation, design, isRepeated);
-  const adds = await writeRows(reader, design.relation, { rows: 'lake_pending', publish: `${publish}::bigint` });
+  const adds = await writeRows(reader, design.relation, 'lake_pending', `${publish}::bigint`);
   return { table, adds, metaData: design.metaData, losses };
 }

@@ -28,27 +28,27 @@ import {
   AS_OF,
   changesTable,
   createField,
-  type DescribedRelation,
   FOLDER_COLUMN,
   isMisdescribed,
   isTableName,
   PUBLISH,
   parseRelation,
+  RUNS_TABLE,
   toDuckdbType,
 } from './table.ts';
 
 /** Reads tables of a lake with DuckDB, by the files that their logs name, and commits to these logs. */
 export type LakeReader = Readonly<ReturnType<typeof createLakeReader>>;
 
-/** @param problems receives what tables lack, and the rest is read; without it, a table that lacks something is an error */
-export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
+/**
+ * @param problems receives what tables lack, and the rest is read; without it, a table that lacks something is an error
+ * @param isChecked compares files with their checksums: DuckDB notices some changes only, and names neither the lake nor what to do
+ */
+export function createLakeReader(lake: Lake, problems?: LakeProblem[], isChecked = false) {
   const { store } = lake;
   const snapshots = new Map<string, Promise<Snapshot>>();
   let known: Promise<Statements> | undefined;
-  const statements = () => {
-    known ??= readStatements(store);
-    return known;
-  };
+  const statements = () => (known ??= readStatements(store));
   const read = async (table: string): Promise<Snapshot> => {
     const stated = (await statements()).get(table); // before the log: what is stated in between is not in it
     const found: LakeProblem[] = [];
@@ -66,13 +66,14 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
   };
   return {
     ...lake,
+    isChecked,
     /** What publishes state of each table. */
     statements,
     /** The log of a table, read once, and compared with what publishes state of it. @throws TidemarkError DATA if it has less */
     snapshot,
     /** Every table: the folders of the lake with a log, and those that publishes state, which may be gone. */
     async snapshots(): Promise<ReadonlyMap<string, Snapshot>> {
-      await snapshot(changesTable(RUNS)); // before the others, so that they have all that it makes visible
+      await snapshot(RUNS_TABLE); // before the others, so that they have all that it makes visible
       const names = new Set([...(await store.folders()).filter(isTableName), ...(await statements()).keys()]);
       const found = await Promise.all([...names].sort().map(async (name) => [name, await snapshot(name)] as const));
       return new Map(found.filter(([, { version }]) => version >= 0));
@@ -95,7 +96,7 @@ async function findTableProblem(store: LakeStore, table: string, snapshot: Snaps
   const loss = findLoss(snapshot, stated);
   if (loss !== undefined) return loss;
   if (isMisdescribed(table, snapshot.metaData)) return 'is not described as a table of a lake';
-  return table === changesTable(RUNS) ? findLostClaim(store, snapshot) : undefined;
+  return table === RUNS_TABLE ? findLostClaim(store, snapshot) : undefined;
 }
 
 /** What a publish adds to a table. */
@@ -139,16 +140,14 @@ interface TableViewOptions {
   readonly fields?: readonly DeltaField[];
   /** @default every file */
   readonly keep?: (file: AddAction) => boolean;
-  /** Compares the files with their checksums: DuckDB notices some changes only, and names neither the lake nor what to do. @default false */
-  readonly isChecked?: boolean;
 }
 
 /** Creates a temporary view of a table of the lake. @throws TidemarkError DATA if a data file is not what was written */
 export async function createTableView(
-  { store, database, files, snapshot }: LakeReader,
+  { store, database, files, snapshot, isChecked }: LakeReader,
   view: string,
   table: string,
-  { fields, keep = () => true, isChecked = false }: TableViewOptions = {},
+  { fields, keep = () => true }: TableViewOptions = {},
 ): Promise<void> {
   const { metaData, files: named } = await snapshot(table);
   const stored = (fields ?? parseFields(metaData)).filter(({ name }) => name !== FOLDER_COLUMN);
@@ -168,13 +167,9 @@ export async function createTableView(
 }
 
 /** Creates temporary views of the changes of every relation, under the names of the tables. */
-export async function createTableViews(
-  reader: LakeReader,
-  isWanted?: (relation: string) => boolean,
-  options: Pick<TableViewOptions, 'isChecked'> = {},
-): Promise<readonly DescribedRelation[]> {
+export async function createTableViews(reader: LakeReader, isWanted?: (relation: string) => boolean) {
   const relations = await listLakeRelations(reader, isWanted);
-  for (const { name } of relations) await createTableView(reader, changesTable(name), changesTable(name), options);
+  for (const { name } of relations) await createTableView(reader, changesTable(name), changesTable(name));
   return relations;
 }
 
@@ -185,7 +180,7 @@ export const PULL_FIELDS = [...RUN_FIELDS, createField('target', 'string'), crea
 /** Creates the view `lake_runs_changes` of the publishes that readers see. */
 export function viewRuns(reader: LakeReader): Promise<void> {
   const fields = [...RUN_FIELDS, createField('run_id', 'string')];
-  return createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields });
+  return createTableView(reader, 'lake_runs_changes', RUNS_TABLE, { fields });
 }
 
 /**

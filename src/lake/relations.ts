@@ -28,7 +28,6 @@ export interface Relation
   readonly list?: { readonly column: string; readonly relation: string } | undefined;
 }
 
-/** Its last commit makes a publish visible. */
 export const RUNS = 'runs';
 /** The query with the rows of each run that are not in the warehouse. */
 const ROLLUP = 'rollup_nights';

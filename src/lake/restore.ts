@@ -13,7 +13,7 @@ import { createLakeReader, createTableViews } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { WRITERS } from './statements.ts';
 import type { LakeStore } from './store.ts';
-import { changesTable, type LakeRelation } from './table.ts';
+import { type LakeRelation, RUNS_TABLE } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
 
 interface RestoreOptions extends Omit<LockedOptions, 'purpose'> {
@@ -56,11 +56,11 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
     const files = createSqlFiles(overlayRoots(config.directory));
     await migrate(database, files);
     const losses: LakeProblem[] = [];
-    const reader = createLakeReader({ store, database, files, nowMs: now.getTime() }, losses);
-    const relations = await createTableViews(reader, undefined, { isChecked: true });
+    const reader = createLakeReader({ store, database, files, nowMs: now.getTime() }, losses, true);
+    const relations = await createTableViews(reader);
     const held = new Map(relations.map((relation) => [relation.name, relation]));
     if (!held.has(RUNS)) {
-      const loss = losses.find(({ table }) => table === changesTable(RUNS));
+      const loss = losses.find(({ table }) => table === RUNS_TABLE);
       const why = loss ? ` that can be read: ${describeProblem(loss)}` : '';
       throw new TidemarkError('DATA', `${store.name} is not a lake${why}`, {
         hint: 'name the folder that `tidemark lake publish` wrote',

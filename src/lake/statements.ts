@@ -76,8 +76,7 @@ async function readClaim(store: LakeStore, publish: number): Promise<z.infer<typ
 
 function describeSnapshot({ version, files }: Snapshot): TableStatement {
   const counts = [...files.values()].map(expectedRows);
-  const isCounted = (rows: number | undefined) => rows !== undefined;
-  const rows = counts.every(isCounted) ? counts.reduce((sum, count) => sum + count, 0) : null;
+  const rows = counts.every((count) => count !== undefined) ? counts.reduce((sum, count) => sum + count, 0) : null;
   return { version, files: files.size, rows };
 }
 

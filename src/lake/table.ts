@@ -11,7 +11,7 @@ import {
   parseFields,
   toSchemaString,
 } from './delta-log.ts';
-import { KINDS, type Relation } from './relations.ts';
+import { KINDS, type Relation, RUNS } from './relations.ts';
 
 /** A column of the warehouse and the field of the lake that holds it. */
 const mappedColumn = z.object({ name: z.string(), type: z.string(), field: z.string() });
@@ -28,12 +28,8 @@ const lakeRelation = z.object({
 });
 export type LakeRelation = Readonly<z.infer<typeof lakeRelation>>;
 
-/** A relation with what the description of its table says for people. */
-export interface DescribedRelation extends LakeRelation {
-  readonly grain: string;
-  /** By field. */
-  readonly comments: ReadonlyMap<string, string>;
-}
+/** A relation with what the description of its table says for people; the comments are by field. */
+export type DescribedRelation = Readonly<NonNullable<ReturnType<typeof parseRelation>>>;
 
 /** Property of a table with its `LakeRelation` as JSON. */
 const RELATION_PROPERTY = 'tidemark.relation';
@@ -44,6 +40,9 @@ const SINCE_PROPERTY = 'tidemark.since';
 export const isTableName = (name: string): boolean => /^\w+$/u.test(name);
 
 export const changesTable = (relation: string): string => `${relation}_changes`;
+
+/** Its last commit makes a publish visible. */
+export const RUNS_TABLE = changesTable(RUNS);
 
 /** The column of the folders that tables of an earlier version have, and their log and not their files. */
 export const FOLDER_COLUMN = 'month';
@@ -98,7 +97,7 @@ function describeRelation({ name, kind, key, list }: Relation, columns: MappedCo
 }
 
 /** The relation that a table of the lake holds; undefined for a table of another program, or of a description that no publish writes. */
-export function parseRelation(table: string, metaData: MetaData | undefined): DescribedRelation | undefined {
+export function parseRelation(table: string, metaData: MetaData | undefined) {
   const { data } = lakeRelation.safeParse(tryParseJson(metaData?.configuration[RELATION_PROPERTY] ?? ''));
   const fields = parseFields(metaData);
   const isSound = fields.every(({ type }) => toDuckdbType(type) !== undefined);

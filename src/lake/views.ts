@@ -1,33 +1,32 @@
 import type { Engine } from '../core/choices.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
-import { RUNS } from './relations.ts';
-import { changesTable, type DescribedRelation, type LakeRelation, relationParts, replacesRows } from './table.ts';
-
-/** What the SQL of an engine has of its own. */
-interface Dialect {
-  /** The folder of its files in `queries/dialects`, which come before those of `queries`. */
-  readonly folder: Engine;
-  quote(identifier: string): string;
-  literal(text: string): string;
-  /** Whether two values are equal, or both null. */
-  same(one: string, other: string): string;
-  /** Whether a view or function can take a time. */
-  readonly hasTimeArgument: boolean;
-  /** Whether the columns of a view that exists can have comments. */
-  readonly hasColumnComments: boolean;
-}
+import {
+  changesTable,
+  type DescribedRelation,
+  type LakeRelation,
+  RUNS_TABLE,
+  relationParts,
+  replacesRows,
+} from './table.ts';
 
 const backslashed = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-const STANDARD: Dialect = {
-  folder: 'duckdb',
+const STANDARD = {
+  /** The folder of its files in `queries/dialects`, which come before those of `queries`. */
+  folder: 'duckdb' as Engine,
   quote: quoteIdent,
   literal: quoteLiteral,
-  same: (one, other) => `${one} is not distinct from ${other}`,
+  /** Whether two values are equal, or both null. */
+  same: (one: string, other: string) => `${one} is not distinct from ${other}`,
+  /** Whether a view or function can take a time. */
   hasTimeArgument: true,
+  /** Whether the columns of a view that exists can have comments. */
   hasColumnComments: true,
 };
+
+/** What the SQL of an engine has of its own. */
+type Dialect = Readonly<typeof STANDARD>;
 
 export const DIALECTS: Readonly<Record<Engine, Dialect>> = {
   duckdb: STANDARD,
@@ -93,7 +92,7 @@ function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record
   return {
     ...relationParts(relation, quote),
     changes: writer.table(changesTable(relation.name)),
-    runs: writer.runs ?? writer.table(changesTable(RUNS)),
+    runs: writer.runs ?? writer.table(RUNS_TABLE),
     // Under the names of the warehouse.
     columns: relation.columns
       .map(({ name, field }) => (name === field ? quote(name) : `${quote(field)} as ${quote(name)}`))

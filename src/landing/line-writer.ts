@@ -1,21 +1,9 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, PRIVATE_FILE, writeWhole } from '../core/fs.ts';
 import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
 import type { LandingFile } from './store.ts';
-
-/** What is written, which a file can be rolled back to. */
-export interface LineCheckpoint {
-  /** Where the next block begins in the file. */
-  readonly position: number;
-  /** Of the content, as the others. */
-  readonly bytes: number;
-  readonly longestLine: number;
-  readonly hash: Hash;
-}
-
-const copyState = (state: LineCheckpoint): LineCheckpoint => ({ ...state, hash: state.hash.copy() });
 
 type WrittenFile = Required<Pick<LandingFile, 'file' | 'bytes' | 'sha256' | 'longestLine'>>;
 
@@ -27,7 +15,9 @@ export function createLineWriter(directory: string, file: string) {
   /** Ends when all writes so far have ended. */
   let writes: Promise<void> = Promise.resolve();
   let pending = '';
-  let written: LineCheckpoint = { position: 0, bytes: 0, longestLine: 0, hash: createHash('sha256') };
+  /** What is written, which the file can be rolled back to: where its next block begins; of its content, the others. */
+  let written = { position: 0, bytes: 0, longestLine: 0, hash: createHash('sha256') };
+  const copyState = (state: typeof written) => ({ ...state, hash: state.hash.copy() });
 
   const openPart = async (): Promise<FileHandle> => {
     await makeFolder(directory);
@@ -71,12 +61,12 @@ export function createLineWriter(directory: string, file: string) {
       pending += lines;
       if (pending.length >= BLOCK_BYTES) await flush();
     },
-    async checkpoint(): Promise<LineCheckpoint> {
+    async checkpoint(): Promise<typeof written> {
       await settle();
       return copyState(written);
     },
     /** Removes everything written after `to`. */
-    async rollback(to: LineCheckpoint): Promise<void> {
+    async rollback(to: typeof written): Promise<void> {
       await settle();
       await handle?.truncate(to.position);
       written = copyState(to);

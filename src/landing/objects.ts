@@ -1,6 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PRIVATE_FILE } from '../core/fs.ts';
+import { tryParseJson } from '../core/json.ts';
 import { type LandingFile, readLanded } from './store.ts';
 
 /** The name of the tag in a line. No field of a service begins with an underscore and has this name. */
@@ -82,11 +83,6 @@ function objectName({ list, key }: Pick<ObjectTag, 'list' | 'key'>): string {
 
 /** The tag of a line; undefined for a line that no object has, or that was masked until it was no JSON. */
 function readTag(line: string): ObjectTag | undefined {
-  if (!line.startsWith(`{"${TAG_FIELD}":`)) return undefined;
-  try {
-    return (JSON.parse(line) as Readonly<Record<string, ObjectTag>>)[TAG_FIELD];
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const parsed = line.startsWith(`{"${TAG_FIELD}":`) ? tryParseJson(line) : undefined;
+  return (parsed as Readonly<Record<string, ObjectTag>> | undefined)?.[TAG_FIELD];
 }

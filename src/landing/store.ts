@@ -8,6 +8,7 @@ import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import { isCompressed, readContent } from '../core/gzip.ts';
+import { tryParseJson } from '../core/json.ts';
 
 /** A data file of a landing, compressed: CSV with a header, or JSON with one response per line. */
 export interface LandingFile {
@@ -107,11 +108,8 @@ export function targetPlace({ url, organization, namespace, mounts }: Target): s
   return JSON.stringify([hostname, pathname, organization, namespace, mounts.keymgmt]);
 }
 
-export interface Landing {
-  readonly asOf: Date;
-  /** By `TARGET/SOURCE`. */
-  readonly manifests: ReadonlyMap<string, Manifest>;
-}
+/** Manifests of a run, by `TARGET/SOURCE`. */
+export type Manifests = ReadonlyMap<string, Manifest>;
 
 /** Keeps a landing for a person who accepts it. */
 export function quarantineLanding(config: Config, manifest: Manifest, reason: string): Promise<void> {
@@ -139,7 +137,7 @@ export async function listLandings(config: Pick<Config, 'data'>): Promise<readon
 }
 
 /** @throws TidemarkError USAGE when the run has no landing, DATA when no source of it is complete */
-export async function readLanding(config: Config, runId: string): Promise<Landing> {
+export async function readLanding(config: Config, runId: string): Promise<Manifests> {
   const known = await listLandings(config);
   if (!known.includes(runId)) {
     const advice = `landings are in ${join(config.data, 'landing')} for \`landingDays\``;
@@ -147,13 +145,12 @@ export async function readLanding(config: Config, runId: string): Promise<Landin
     throw new TidemarkError('USAGE', `run ${runId} has no landing`, { hint });
   }
   const manifests = await readManifests(config, runId);
-  const [first] = manifests.values();
-  if (!first) throw new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
-  return { asOf: new Date(first.as_of), manifests };
+  if (manifests.size === 0) throw new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
+  return manifests;
 }
 
-/** Manifests of the complete sources of a run, by `TARGET/SOURCE`. */
-export async function readManifests(config: Config, runId: string): Promise<ReadonlyMap<string, Manifest>> {
+/** Of the complete sources of a run. */
+export async function readManifests(config: Config, runId: string): Promise<Manifests> {
   const manifests = new Map<string, Manifest>();
   const entries = await readdir(landingDirectory(config, runId), { withFileTypes: true });
   for (const { name: target } of entries.filter((entry) => entry.isDirectory())) {
@@ -177,14 +174,12 @@ export async function findManifest(config: Config, of: Pick<Manifest, 'target' |
 
 /** Undefined for a file that is gone or incomplete, which a power failure may leave: the source then has no landing. */
 async function readManifest(file: string): Promise<Manifest | undefined> {
-  try {
-    const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest | null;
-    // Files of an earlier version are not compressed: such a landing is none.
-    return manifest?.files?.every((landed) => isCompressed(landed.file)) ? manifest : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const manifest = tryParseJson((await readFile(file, 'utf8').catch(ignoreMissing)) ?? '') as
+    | Manifest
+    | null
+    | undefined;
+  // Files of an earlier version are not compressed: such a landing is none.
+  return manifest?.files?.every((landed) => isCompressed(landed.file)) ? manifest : undefined;
 }
 
 /** @throws TidemarkError DATA when a file of the landing is missing or was changed */
@@ -218,10 +213,8 @@ export async function landingBytes(directory: string): Promise<number> {
 
 /** The folders of landings older than `landingDays`. */
 export async function listOldLandings(config: Config, now: Date): Promise<readonly string[]> {
-  const old = (await listLandings(config)).filter((run) => {
-    const startMs = parseRunStart(run);
-    return startMs !== undefined && now.getTime() - startMs > config.landingDays * DAY_MS;
-  });
+  const sinceMs = now.getTime() - config.landingDays * DAY_MS;
+  const old = (await listLandings(config)).filter((run) => (parseRunStart(run) ?? sinceMs) < sinceMs);
   return old.map((run) => landingDirectory(config, run));
 }
 

@@ -47,8 +47,7 @@ export async function judge(
   if (emptied) return emptied;
   const main = stages[0]?.facts.get(landed);
   if (!main) return new TidemarkError('DATA', `no table is filled by the source ${landed.manifest.source}`);
-  const { deleted, inserted, changed, held } = main;
-  return describeLoad(landed, { deleted, inserted, changed, rowsAfter: held - deleted + inserted }, notes);
+  return describeLoad(landed, main, notes);
 }
 
 async function findObjection(landed: Landed, table: Table, facts: Facts, { shrinkPercent, memoryLimit }: Limits) {

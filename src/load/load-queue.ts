@@ -26,27 +26,23 @@ interface Waiting extends Landed {
   readonly reject: (error: unknown) => void;
 }
 
-export type LoadQueue = ReturnType<typeof createLoadQueue>;
+/** Loads a landing into all tables of its source and records the pull. */
+export type QueueLoad = ReturnType<typeof createLoadQueue>;
 
 /**
  * The landings of a run that wait to be loaded. Loads happen one after another; what lands during one is loaded by the next, many
  * landings at once (docs/decisions.md#loads).
+ * @returns adds a landing; it throws TidemarkError why the landing is refused, storage failures, or the reason of an abort
  */
 export function createLoadQueue(run: RunContext) {
   const waiting: Waiting[] = [];
-  return {
-    /**
-     * Loads a landing into all tables of its source and records the pull.
-     * @throws TidemarkError why the landing is refused; storage failures; the reason of an abort
-     */
-    add(pull: ActivePull, manifest: Manifest, acceptDrop: boolean, acceptEmpty = false): Promise<PullOutcome> {
-      const directory = landingDirectory(run.config, manifest.run_id, manifest.target);
-      pull.expectedRows = manifest.expected_rows;
-      return new Promise((resolve, reject) => {
-        waiting.push({ pull, manifest, directory, acceptDrop, acceptEmpty, resolve, reject });
-        run.writes(() => loadNext(run, waiting)).catch(reject);
-      });
-    },
+  return (pull: ActivePull, manifest: Manifest, acceptDrop: boolean, acceptEmpty = false): Promise<PullOutcome> => {
+    const directory = landingDirectory(run.config, manifest.run_id, manifest.target);
+    pull.expectedRows = manifest.expected_rows;
+    return new Promise((resolve, reject) => {
+      waiting.push({ pull, manifest, directory, acceptDrop, acceptEmpty, resolve, reject });
+      run.writes(() => loadNext(run, waiting)).catch(reject);
+    });
   };
 }
 

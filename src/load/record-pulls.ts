@@ -4,7 +4,7 @@ import type { FailureParts } from '../http/errors.ts';
 import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
-import type { Changes, Landed } from './stage.ts';
+import type { Changes, Facts, Landed } from './stage.ts';
 
 /** The result of a pull, as in the JSON output. */
 export interface PullOutcome {
@@ -29,14 +29,10 @@ export interface PullOutcome {
   readonly note: string | null;
 }
 
-/** What a load changes in the main table of a source. Numbers are of rows. */
-interface Delta extends Changes {
-  readonly rowsAfter: number;
-}
-
 export interface PullResult {
   readonly status: PullStatus;
-  readonly delta?: Delta;
+  /** What the load changes in the main table of the source. */
+  readonly delta?: Changes & { readonly rowsAfter: number };
   /** When the rows were extracted, ISO 8601. */
   readonly extractedAt?: string;
   readonly error?: string;
@@ -106,13 +102,14 @@ export async function readExtractedAt({ database, files }: OpenWarehouse, of: Pi
   return typeof row?.extracted_at === 'string' ? row.extracted_at : undefined;
 }
 
-/** The result of a landing that is loaded. @param notes of the load */
-export function describeLoad({ manifest, acceptDrop }: Landed, delta: Delta, notes: readonly string[]): PullResult {
+/** The result of a landing that is loaded. @param main of the main table of its source @param notes of the load */
+export function describeLoad({ manifest, acceptDrop }: Landed, main: Facts, notes: readonly string[]): PullResult {
+  const { deleted, inserted, changed, held } = main;
   const lacking = listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
   const missing = joinNotes(lacking.map(describePart));
   return {
     status: missing === null ? 'complete' : 'partial',
-    delta,
+    delta: { deleted, inserted, changed, rowsAfter: held - deleted + inserted },
     extractedAt: manifest.as_of,
     note: joinNotes([...(missing === null ? [] : [missing]), ...(manifest.notes ?? []), ...notes]),
     unknownParts: manifest.unknown_parts && listUnknown(manifest, acceptDrop),

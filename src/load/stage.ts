@@ -36,10 +36,7 @@ export interface Landed {
  * The rows of one table that landings of some targets have, in the temporary table `stage_T`; `delta_T` has their difference to the
  * current rows.
  */
-export interface Stage {
-  readonly table: Table;
-  readonly facts: ReadonlyMap<Landed, Facts>;
-}
+export type Stage = Readonly<Awaited<ReturnType<typeof compareStage>>>;
 
 /** Rows of one table of one target that a load changes. */
 export interface Changes {
@@ -237,13 +234,8 @@ function isUnknown({ part }: Table, landings: readonly Pick<Landed, 'manifest' |
 const listSql = (values: readonly (string | null)[]): string =>
   `[${values.map((value) => (value === null ? 'null' : quoteLiteral(value))).join(', ')}]`;
 
-interface ComparedTable {
-  readonly columns: readonly Pick<Column, 'name' | 'type'>[];
-  readonly computed: readonly string[];
-}
-
 /** The columns whose change makes a version. */
-export function comparedColumns({ columns, computed }: ComparedTable): readonly string[] {
+export function comparedColumns({ columns, computed }: Pick<Table, 'columns' | 'computed'>): readonly string[] {
   const extra = withoutComputedFields('extra', computed);
   return columns
     .filter(({ name }) => !computed.includes(name))

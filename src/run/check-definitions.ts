@@ -17,19 +17,13 @@ import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import { loadJobDefinitions } from './plugins/index.ts';
 import { listJobProblems, listProblems } from './run-job.ts';
 
-/** A job, policy, report, route or rule that a run could not use, and why. */
-interface DefinitionProblem {
-  readonly what: 'jobs' | 'policy' | 'reports' | 'routes' | 'rules';
-  readonly problem: string;
-}
-
 type CheckContext = Pick<Context, 'env' | 'clock'>;
 
 /**
  * Loads every job, route and policy, and runs the SQL and the templates of rules and reports on a warehouse without rows, where the configuration
  * has files that change them: those of the package alone are known to work. Writes nothing.
  */
-export async function checkDefinitions(config: Config, context: CheckContext): Promise<readonly DefinitionProblem[]> {
+export async function checkDefinitions(config: Config, context: CheckContext) {
   const files = createSqlFiles(overlayRoots(config.directory));
   return [
     ...(await collect('jobs', () => checkJobs(config, context))),
@@ -50,7 +44,7 @@ async function checkFiles(
   config: Config,
   { clock }: CheckContext,
   files: SqlFiles,
-): Promise<readonly DefinitionProblem[]> {
+) {
   if (!['queries', 'reports'].some((folder) => existsSync(join(config.directory, folder)))) return [];
   const out = await createTemporaryFolder();
   const check = async (database: Database) => {
@@ -70,14 +64,15 @@ async function checkFiles(
       return failed;
     };
     return [
-      ...rules.map(({ rule, error }) => ({ what: 'rules', problem: `${rule}: ${error}` }) as const),
+      ...(await collect('rules', () => rules.map(({ rule, error }) => `${rule}: ${error}`))),
       ...(await collect('reports', render)),
     ];
   };
   return withMemory(check).finally(() => removePaths([out]));
 }
 
-async function collect(what: DefinitionProblem['what'], check: () => unknown): Promise<readonly DefinitionProblem[]> {
+/** Jobs, policies, reports, routes or rules that a run could not use, and why. */
+async function collect(what: 'jobs' | 'policy' | 'reports' | 'routes' | 'rules', check: () => unknown) {
   return (await listProblems(check)).map((problem) => ({ what, problem }));
 }
 

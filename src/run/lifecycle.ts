@@ -83,27 +83,21 @@ const day = z.iso.date().nullable();
 const product = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,59}$/u, 'must be a name such as terraform');
 const version = z.string().regex(/^[\w.+~-]{1,60}$/u, 'must be a version such as 1.13');
 
+const packagedRelease = z.object({
+  product,
+  cycle: version,
+  released_at: day,
+  support_ends: day,
+  /** Whether support has ended: also on a day that the source does not name. */
+  ended: z.boolean(),
+  /** The cycle whose release ends the support. */
+  ends_with: version.nullable(),
+  latest: version.nullable(),
+  latest_at: day,
+});
 /** The form of `queries/lifecycle/products.json`. */
 const packaged = z
-  .object({
-    data_as_of: z.iso.date(),
-    releases: z
-      .array(
-        z.object({
-          product,
-          cycle: version,
-          released_at: day,
-          support_ends: day,
-          /** Whether support has ended: also on a day that the source does not name. */
-          ended: z.boolean(),
-          /** The cycle whose release ends the support. */
-          ends_with: version.nullable(),
-          latest: version.nullable(),
-          latest_at: day,
-        }),
-      )
-      .min(1),
-  })
+  .object({ data_as_of: z.iso.date(), releases: z.array(packagedRelease).min(1) })
   .transform(({ data_as_of, releases }) =>
     releases.map(({ support_ends, ended, ...release }) => ({
       ...release,
@@ -116,25 +110,19 @@ const packaged = z
 /** What a source knows of one cycle of a product. `ended`: support has ended, and `support_ends_at` is not known. */
 export type Fact = Readonly<z.output<typeof packaged>[number]>;
 
+const answeredRelease = z.object({
+  name: version,
+  releaseDate: day,
+  isEol: z.boolean(),
+  eolFrom: day.default(null),
+  latest: z.object({ name: version, date: day.optional() }).nullable().optional(),
+});
 /** An answer to `/api/v1/products/NAME` of endoflife.date (https://endoflife.date/docs/api/v1/). */
 const answered = z
   .object({
     schema_version: z.string().regex(/^1\./u, 'must be 1.x'),
     generated_at: z.iso.datetime({ offset: true }),
-    result: z.object({
-      name: product,
-      releases: z
-        .array(
-          z.object({
-            name: version,
-            releaseDate: day,
-            isEol: z.boolean(),
-            eolFrom: day.default(null),
-            latest: z.object({ name: version, date: day.optional() }).nullable().optional(),
-          }),
-        )
-        .min(1),
-    }),
+    result: z.object({ name: product, releases: z.array(answeredRelease).min(1) }),
   })
   .transform(({ generated_at, result }): readonly Fact[] =>
     result.releases.map(({ name, releaseDate, isEol, eolFrom, latest }) => ({

@@ -43,10 +43,7 @@ export function collectRights(target: Target, sources: readonly SourceDefinition
   ];
 }
 
-interface Use {
-  readonly by: string;
-  readonly operation: Operation;
-}
+type Use = ReturnType<typeof findUses>[number];
 
 function findUses({ name, actions }: Playbook, list: (action: Playbook['actions'][number]) => readonly string[]) {
   return [...new Set(actions.flatMap(list))].flatMap((called) => {

@@ -7,14 +7,14 @@ import type { SourceDefinition } from '../extract/sources/source.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import { landingDirectory, type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
-import type { LoadQueue } from '../load/load-queue.ts';
+import type { QueueLoad } from '../load/load-queue.ts';
 import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { IncompleteListError } from '../services/pagination.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
 /** One pull of a run. */
 export interface PullTask extends Extraction {
-  readonly loads: LoadQueue;
+  readonly queue: QueueLoad;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
   /** Loads this landing of an earlier run again, without the network; why not, if that run has none that can be loaded. */
@@ -113,13 +113,13 @@ function withRejectedHint(error: unknown, run: RunContext, { target }: ActivePul
  * have answered here as well.
  */
 async function load(task: PullTask, manifest: Manifest): Promise<PullOutcome> {
-  const { pull, loads, acceptDrop, waitForOthers } = task;
+  const { pull, queue, acceptDrop, waitForOthers } = task;
   try {
-    return await loads.add(pull, manifest, acceptDrop);
+    return await queue(pull, manifest, acceptDrop);
   } catch (error) {
     if (!(error instanceof EmptiedTableError) || !waitForOthers) throw error;
     const failed = await waitForOthers();
-    if (failed.length === 0) return loads.add(pull, manifest, false, true);
+    if (failed.length === 0) return queue(pull, manifest, false, true);
     const what = `${error.message}, and ${failed.join(', ')} of the same target failed`;
     throw new RowDropError('DATA', what, { hint: error.hint, cause: error });
   }

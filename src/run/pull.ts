@@ -10,7 +10,7 @@ import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts'
 import { findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, isWanted, type SourceDefinition } from '../extract/sources/source.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
-import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
+import { type Manifest, type Manifests, readLanding } from '../landing/store.ts';
 import { createLoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/client.ts';
@@ -61,7 +61,8 @@ export async function runPulls(config: Config, context: JobContext, options: Pul
     await refreshLifecycle(run, replay !== undefined);
     return { pulls: pulled };
   };
-  const planned = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
+  const [first] = replay?.values() ?? [];
+  const planned = { config, context, job: 'pull', pulls, ...(first && { asOf: new Date(first.as_of) }) };
   return executeRun(planned, fill, async () => ({}));
 }
 
@@ -72,7 +73,7 @@ const TARGETS_AT_ONCE = 24;
  * Extracts the sources of many targets concurrently, each within its target's rate limit, and loads what has landed meanwhile. A failed
  * source is recorded and does not stop the others; a storage failure stops all of them.
  */
-export async function pullSources(run: RunContext, options: PullOptions, replay?: Landing) {
+export async function pullSources(run: RunContext, options: PullOptions, replay?: Manifests) {
   const { config } = run;
   const { pulls, sources, acceptShrink = [], fresh = false } = options;
   const keys = new Set(fresh || replay ? [] : pulls.map(pullKey));
@@ -84,7 +85,7 @@ export async function pullSources(run: RunContext, options: PullOptions, replay?
   const running: RunContext = { ...run, log: progress.log, signal };
   const canReuse = !fresh && !replay && config.fullReadDays > 0;
   const clients = new ServiceClients(config, run, signal);
-  const tools = { loads: createLoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
+  const tools = { queue: createLoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
   const targets = pLimit(TARGETS_AT_ONCE);
   try {
     const outcomes: PullOutcome[] = [];
@@ -118,20 +119,20 @@ export async function mapTargets<T>(
 }
 
 /** What the pulls of one run share. */
-interface PullTools extends Pick<PullTask, 'loads' | 'canReuse'> {
+interface PullTools extends Pick<PullTask, 'queue' | 'canReuse'> {
   readonly clients: ServiceClients;
   readonly progress: Progress;
-  readonly resumable: ReadonlyMap<string, Manifest>;
+  readonly resumable: Manifests;
   readonly acceptShrink: readonly string[];
   /** Of an earlier run, which is loaded again. */
-  readonly replay: Landing | undefined;
+  readonly replay: Manifests | undefined;
   /** Aborted with the storage failure that ends the run. */
   readonly halt: AbortController;
 }
 
 /** Pulls sources of one target. What they share, such as its pages, is needed until the last of them has ended. */
 async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools): Promise<readonly PullOutcome[]> {
-  const { loads, clients, progress, resumable, acceptShrink, replay, canReuse, halt } = tools;
+  const { queue, clients, progress, resumable, acceptShrink, replay, canReuse, halt } = tools;
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
   const failed: string[] = [];
@@ -145,7 +146,7 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
       const outcome = await pullSource({
         run,
         pull: active,
-        loads,
+        queue,
         once,
         identify: () => once('identity', () => identifyService(clients, target)),
         canReuse,
@@ -190,7 +191,7 @@ function createMeeting(pulls: TargetPulls) {
   };
 }
 
-function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {
+function findReplay(manifests: Manifests, pull: Pull): Manifest | TidemarkError {
   const hint = `extract it with \`tidemark pull --target ${pull.target.name} --source ${pull.source.name}\``;
   return manifests.get(pullKey(pull)) ?? new TidemarkError('DATA', 'that run did not land this source', { hint });
 }

@@ -13,7 +13,7 @@ import { landingBytes, listOldLandings } from '../landing/store.ts';
 import { listOldReports } from '../tell/reports/archive.ts';
 import { loadSubjectKinds, type SubjectKind } from '../tell/reports/subjects.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import { type OpenWarehouse, type WarehouseWriter, withPublished, withWarehouseLock } from '../warehouse/session.ts';
+import { type OpenWarehouse, type WriteWarehouse, withPublished, withWarehouseLock } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
 import { historyTable, loadTables, sameKey, type Table } from '../warehouse/tables.ts';
@@ -50,7 +50,7 @@ export async function listPrunable(config: Config, context: JobContext): Promise
   const { removals: files } = await listOldFiles(config, context);
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return files;
-  const { start, removals } = await withPublished(config, (published) => listOldHistory({ ...published, horizon }));
+  const { start, removals } = await withPublished(config, (published) => listOldHistory(published, horizon));
   const now = context.clock.now();
   const actions = start === null ? undefined : await listOldActions(config, new Date(start), now);
   return [...files, ...removals, ...toLedgerRemoval(actions)];
@@ -59,19 +59,19 @@ export async function listPrunable(config: Config, context: JobContext): Promise
 /** Removes it, under the lock of the warehouse. */
 export async function prune(config: Config, context: JobContext): Promise<readonly Removal[]> {
   const lock = { config, purpose: 'prune', now: context.clock.now(), log: context.log };
-  return withWarehouseLock(lock, async (writer) => {
+  return withWarehouseLock(lock, async (write) => {
     const { removals, paths } = await listOldFiles(config, context);
     await removePaths(paths);
-    return [...removals, ...(await pruneHistory(config, context, writer))];
+    return [...removals, ...(await pruneHistory(config, context, write))];
   });
 }
 
 /** What a run removes when it has ended; its reports remove earlier ones. History that cannot be judged stays. */
-export async function pruneAfterRun(config: Config, context: JobContext, writer: WarehouseWriter): Promise<void> {
+export async function pruneAfterRun(config: Config, context: JobContext, write: WriteWarehouse): Promise<void> {
   await removePaths(await listOldLandings(config, context.clock.now()));
   await removePaths(await listOldPlans(config, context));
   try {
-    if (!context.signal.aborted) await pruneHistory(config, context, writer);
+    if (!context.signal.aborted) await pruneHistory(config, context, write);
   } catch (error) {
     if (!(error instanceof TidemarkError) || error.code === 'LOCKED') throw error;
     context.log.warn(`history older than \`historyDays\` is kept: ${errorMessage(error)}`);
@@ -98,30 +98,26 @@ async function measurePath(path: string): Promise<number> {
   return entry.isDirectory() ? landingBytes(path) : entry.size;
 }
 
-async function pruneHistory(config: Config, context: JobContext, writer: WarehouseWriter): Promise<readonly Removal[]> {
+async function pruneHistory(config: Config, context: JobContext, write: WriteWarehouse): Promise<readonly Removal[]> {
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return [];
-  const { start, removals } = await writer.write(
-    (warehouse) => removeOldHistory({ ...warehouse, horizon }, context.clock.now()),
+  const { start, removals } = await write(
+    (warehouse) => removeOldHistory(warehouse, horizon, context.clock.now()),
     context.signal,
   );
-  const actions = start === null ? undefined : await removeOldActions(config, context, new Date(start), writer);
+  const actions = start === null ? undefined : await removeOldActions(config, context, new Date(start), write);
   return [...removals, ...toLedgerRemoval(actions)];
 }
 
 const toLedgerRemoval = (pruned: PrunedLedger | undefined): readonly Removal[] =>
   pruned ? [{ what: 'ledger', count: pruned.count, bytes: pruned.bytes }] : [];
 
-interface HistoryPrune extends OpenWarehouse {
-  /** The state at this time stays, and all that is later. */
-  readonly horizon: Date;
-}
-
 /**
  * What goes from the history. It only reads, and leaves the rows in temporary tables. `start`: the time from which on the history stays
  * whole; null where nothing goes.
+ * @param horizon the state at this time stays, and all that is later
  */
-export async function listOldHistory({ database, files, horizon }: HistoryPrune) {
+export async function listOldHistory({ database, files }: OpenWarehouse, horizon: Date) {
   const [row] = await database.rows(files.read('retention/start'), { horizon: horizon.toISOString() });
   const start = typeof row?.start === 'string' ? row.start : null;
   const removals: Removal[] = [];
@@ -134,9 +130,9 @@ export async function listOldHistory({ database, files, horizon }: HistoryPrune)
 }
 
 /** Removes it, and keeps the start: an earlier time is unknown from then on. */
-export async function removeOldHistory(prune: HistoryPrune, now: Date): ReturnType<typeof listOldHistory> {
-  const { database, files } = prune;
-  const { start, removals } = await listOldHistory(prune);
+export async function removeOldHistory(from: OpenWarehouse, horizon: Date, now: Date) {
+  const { database, files } = from;
+  const { start, removals } = await listOldHistory(from, horizon);
   if (removals.length === 0) return { start, removals };
   const setStart = fillParams(files.read('retention/set_start'), { start, now: now.toISOString() });
   await database.transact([...removals.map(({ what }) => files.render('retention/remove', toParts(what))), setStart]);

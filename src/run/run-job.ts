@@ -15,7 +15,7 @@ import { evaluateFindings } from '../tell/findings/evaluate.ts';
 import type { Attachment } from '../tell/mail/message.ts';
 import { resolveMailSettings } from '../tell/mail/transport.ts';
 import { listReportNames } from '../tell/reports/definitions.ts';
-import { type OpenWarehouse, type WarehouseWriter, withPublished } from '../warehouse/session.ts';
+import { type OpenWarehouse, type WriteWarehouse, withPublished } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { composeStage, hasPendingMail, NO_MAIL, renderStage, sendStage } from './deliver.ts';
 import { withHeartbeat } from './heartbeat.ts';
@@ -43,7 +43,7 @@ export async function runJob(
     executeRun(
       { config, context, job: job.name, pulls },
       (run) => fillWarehouse(run, job, { pulls, sources: definitions.sources }, definitions),
-      (filled, ended, writer) => deliver({ config, context }, job, definitions, { filled, ended, writer }),
+      (filled, ended, write) => deliver({ config, context }, job, definitions, { filled, ended, write }),
     );
   return withHeartbeat(
     { ...context, url: job.heartbeat },
@@ -62,7 +62,7 @@ async function deliver(
   acting: Acting,
   job: Job,
   { playbooks }: Definitions,
-  { filled, ended, writer }: { readonly filled: Filled; readonly ended: EndedRun; readonly writer: WarehouseWriter },
+  { filled, ended, write }: { readonly filled: Filled; readonly ended: EndedRun; readonly write: WriteWarehouse },
 ): Promise<JobStages> {
   const { findings, plans, mail, refused_ledger } = filled;
   const undone = { findings, reports: [], failed_reports: [], playbooks: [], refused_ledger, mail };
@@ -74,7 +74,7 @@ async function deliver(
   if (!hasActions && !(await hasPendingMail(acting.config))) {
     return { ...undone, ...(await withPublished(acting.config, render)), playbooks: applied };
   }
-  return writer.write(async (warehouse) => {
+  return write(async (warehouse) => {
     if (hasActions) await trySyncLedger(acting, warehouse);
     const rendered = await render(warehouse);
     const sent = await sendStage(acting, warehouse, mail);

@@ -14,7 +14,7 @@ import { landingDirectory } from '../landing/store.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import type { FindingsSummary } from '../tell/findings/evaluate.ts';
 import type { Database } from '../warehouse/database.ts';
-import { type Warehouse, type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
+import { type Warehouse, type WriteWarehouse, withWarehouseLock } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { MailResult, Rendered } from './deliver.ts';
 import { pruneAfterRun } from './retention.ts';
@@ -63,17 +63,17 @@ export type EndedRun = Omit<RunResult, 'lake'>;
 export async function executeRun<T extends Pick<RunResult, 'pulls'>, D extends object>(
   options: RunOptions,
   fill: (run: RunContext) => Promise<T>,
-  deliver: (filled: T, ended: EndedRun, writer: WarehouseWriter) => Promise<D>,
+  deliver: (filled: T, ended: EndedRun, write: WriteWarehouse) => Promise<D>,
 ): Promise<RunResult & D> {
   const { config, context, job } = options;
   const now = context.clock.now();
-  return withWarehouseLock({ config, purpose: job, now, log: context.log }, async (writer) => {
-    const { ended, filled } = await writer.write(
+  return withWarehouseLock({ config, purpose: job, now, log: context.log }, async (write) => {
+    const { ended, filled } = await write(
       async (warehouse) => recordRun(await beginRun(options, warehouse, now), fill),
       context.signal,
     );
-    await pruneAfterRun(config, context, writer);
-    const delivered = await deliver(filled, ended, writer);
+    await pruneAfterRun(config, context, write);
+    const delivered = await deliver(filled, ended, write);
     if (ended.status === 'interrupted') return { ...ended, ...delivered, lake: null };
     if (!context.signal.aborted) await clearInFlight(config, job);
     return { ...ended, ...delivered, lake: await lakeStage(config, context) };

@@ -21,10 +21,8 @@ export interface OpenOptions {
   readonly readOnly?: boolean;
   /** @default 1GB */
   readonly memoryLimit?: string;
-  /** Where DuckDB may spill. */
-  readonly tempDirectory?: string;
   /**
-   * Instead, DuckDB spills to a folder of its own below this one, or where that cannot be written to that of the system, which `close` removes:
+   * DuckDB spills to a folder of its own below this one, or where that cannot be written to that of the system, which `close` removes:
    * two processes that read a file would write the same one, and for a database in memory it would be the current folder.
    */
   readonly ownFolderIn?: string;
@@ -54,14 +52,13 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
   const removeOwn = () => {
     if (own !== undefined) rmSync(own, { recursive: true, force: true });
   };
-  const tempDirectory = own ?? options.tempDirectory;
   const settings = {
     memory_limit: options.memoryLimit ?? '1GB',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     preserve_insertion_order: 'false',
     ...(!options.readOnly && NEW_FILE),
-    ...(tempDirectory && { temp_directory: tempDirectory }),
+    ...(own !== undefined && { temp_directory: own }),
     ...(options.readOnly && { access_mode: 'READ_ONLY' }),
     ...(options.threads !== undefined && { threads: String(options.threads) }),
   };
@@ -70,27 +67,25 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
     throw error;
   });
   const opened: Statements[] = [];
-  const connections: DuckDBConnection[] = [];
   const interrupt = () => {
-    for (const connection of connections) connection.interrupt();
+    for (const { connection } of opened) connection.interrupt();
   };
   interrupts.add(interrupt);
   const connect = async (): Promise<Statements> => {
-    const connection = await instance.connect();
-    connections.push(connection);
-    const statements = createStatements(connection);
+    const statements = createStatements(await instance.connect());
+    opened.push(statements);
     await statements.run("set TimeZone = 'UTC'");
     return statements;
   };
   /** Other connections to the file, for statements that run at the same time. They have no temporary tables of this one, and end with it. */
   const siblings = async (count: number): Promise<readonly Statements[]> => {
-    while (opened.length < count) opened.push(await connect());
-    return opened.slice(0, count);
+    while (opened.length <= count) await connect();
+    return opened.slice(1, count + 1);
   };
   const first = await connect();
   const close = () => {
     interrupts.delete(interrupt);
-    for (const connection of connections) connection.closeSync();
+    for (const { connection } of opened) connection.closeSync();
     instance.closeSync();
     removeOwn();
   };

@@ -31,22 +31,16 @@ interface LockRecord {
 /** Why the holder of a lock must stop: it lost the lock, or was paused. */
 export class LockError extends TidemarkError {}
 
-interface LockOptions {
-  readonly now?: Date;
-  /** How long the process may be stopped or asleep until `assertUnpaused` fails. @default 30 seconds */
-  readonly maxPauseMs?: number;
-}
-
 /** A lock that this process acquired. */
 export type Lock = Readonly<Awaited<ReturnType<typeof acquireLock>>>;
 
 /**
  * Acquires a lock that one process at a time holds. The kernel releases it when its process ends.
+ * @param maxPauseMs how long the process may be stopped or asleep until `assertUnpaused` fails
  * @throws TidemarkError LOCKED naming the holder, DATA if something else than a file has the name.
  */
-export async function acquireLock(file: string, purpose: string, options: LockOptions = {}) {
+export async function acquireLock(file: string, purpose: string, now = new Date(), maxPauseMs = 30_000) {
   await makeFolder(dirname(file));
-  const { now = new Date(), maxPauseMs = 30_000 } = options;
   const fd = openLockFile(file);
   try {
     if (!tryLockFile(fd, file)) throw lockedError(file, now);

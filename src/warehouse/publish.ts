@@ -10,7 +10,6 @@ export function warehouseFiles(data: string) {
   return {
     published: join(data, 'warehouse.duckdb'),
     work: join(data, 'work', 'warehouse.duckdb'),
-    temp: join(data, 'work', 'tmp'),
   };
 }
 

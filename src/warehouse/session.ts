@@ -51,16 +51,13 @@ export interface Warehouse extends OpenWarehouse {
   assertHeld(): void;
 }
 
-/** The right to write to the warehouse, while its lock is held. */
-export interface WarehouseWriter {
-  /**
-   * Opens the working warehouse, migrates it, lets `work` write, and publishes a copy of the result. Readers of
-   * `data/warehouse.duckdb` see the old or the new warehouse, never a mixture. If the working file turns out to be corrupt, it is
-   * moved aside and `work` runs again on a copy of the published one.
-   * @param compactUnless compacts the file after `work` if much of it is free, unless this signal is aborted. @default never
-   */
-  write<T>(work: (warehouse: Warehouse) => Promise<T>, compactUnless?: AbortSignal): Promise<T>;
-}
+/**
+ * Writes to the warehouse while its lock is held: opens the working warehouse, migrates it, lets `work` write, and publishes a copy of the
+ * result. Readers of `data/warehouse.duckdb` see the old or the new warehouse, never a mixture. If the working file turns out to be corrupt,
+ * it is moved aside and `work` runs again on a copy of the published one.
+ * @param compactUnless compacts the file after `work` if much of it is free, unless this signal is aborted. @default never
+ */
+export type WriteWarehouse = <T>(work: (warehouse: Warehouse) => Promise<T>, compactUnless?: AbortSignal) => Promise<T>;
 
 export interface LockedOptions {
   readonly config: Config;
@@ -72,7 +69,7 @@ export interface LockedOptions {
 
 /** Writes to the warehouse once: a lock with a single `write`. @throws as `withWarehouseLock` */
 export function withWarehouse<T>(options: LockedOptions, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-  return withWarehouseLock(options, (writer) => writer.write(work));
+  return withWarehouseLock(options, (write) => write(work));
 }
 
 /**
@@ -80,20 +77,18 @@ export function withWarehouse<T>(options: LockedOptions, work: (warehouse: Wareh
  * @throws TidemarkError LOCKED while another process holds it; INCOMPLETE with the bytes needed if the disk is full; CONFIG for an
  * invalid policy.
  */
-export async function withWarehouseLock<T>(options: LockedOptions, work: (writer: WarehouseWriter) => Promise<T>) {
+export async function withWarehouseLock<T>(options: LockedOptions, work: (write: WriteWarehouse) => Promise<T>) {
   const { config, purpose, now } = options;
   const { data } = config;
   const policy = loadPolicy(config.directory);
   const paths = warehouseFiles(data);
   return reportFullDisk(config, async () => {
     await makeDataFolder(config);
-    const lock = await acquireLock(join(data, 'lock'), purpose, { now });
+    const lock = await acquireLock(join(data, 'lock'), purpose, now);
     try {
       for (const file of [paths.published, paths.work]) await removeNext(file);
       await assertDiskSpace(data);
-      return await work({
-        write: (write, compactUnless) => runSafely({ ...options, policy, compactUnless, paths, lock }, write),
-      });
+      return await work((write, compactUnless) => runSafely({ ...options, policy, compactUnless, paths, lock }, write));
     } finally {
       await lock.release();
     }
@@ -185,7 +180,7 @@ export const THREADS = 1;
 async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Promise<Database> {
   await makeFolder(dirname(paths.work));
   if (!isPresent(paths.work)) await copyFromPublished(paths);
-  const options = { memoryLimit: halveMemory(memoryLimit), tempDirectory: paths.temp, threads: THREADS };
+  const options = { memoryLimit: halveMemory(memoryLimit), ownFolderIn: dirname(paths.work), threads: THREADS };
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {

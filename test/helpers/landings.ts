@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Config, Target } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { landingDirectory, type Manifest } from '../../src/landing/store.ts';
-import { LandingWriter } from '../../src/landing/writer.ts';
+import { createLandingWriter } from '../../src/landing/writer.ts';
 
 /** Writes the content of each landed file beside it, under its name without `.gz`. */
 export async function unpackLandings(folder: string): Promise<void> {
@@ -25,7 +25,7 @@ export async function landLines(
   lines: LandedLines,
 ): Promise<Manifest> {
   const mounts = { keymgmt: 'keymgmt', mesh: 'mesh' };
-  const landing = new LandingWriter({
+  const landing = createLandingWriter({
     directory: landingDirectory(config, runId, target),
     source,
     target: { name: target, url: 'http://127.0.0.1:1', mounts, services: [] } as unknown as Target,

@@ -106,6 +106,21 @@ test('the name of a run that is none is one line, before a shard writes anything
   expect(await store.list('')).toEqual([]);
 });
 
+test('a close that others overtake without an end is one line', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  await project.night('2026-11-01T02:15:00Z');
+  const { config, store } = project;
+  await publishToLake({ config: { ...config, shard: { index: 1, count: 1 } }, store, now: new Date(), run: RUN });
+  const isOfRuns = (path: string) => path.startsWith('runs_changes/_delta_log/');
+  const overtaken: LakeStore = {
+    ...store,
+    createIfAbsent: async (path, content) => !isOfRuns(path) && store.createIfAbsent(path, content),
+    read: async (path) => (isOfRuns(path) ? '{"txn":{"appId":"tidemark","version":2048}}' : store.read(path)),
+  };
+  const message = `other publishes to ${store.name} do not end`;
+  await expect(closeIn(overtaken, 1)).rejects.toMatchObject({ code: 'LOCKED', message });
+});
+
 test('two closes at the same time, of which one knows a shard more, close each shard once and say so', async () => {
   const project = await lakeProject({ tables: 'few' });
   await project.night('2026-11-01T02:15:00Z');
@@ -140,8 +155,7 @@ test('vacuum keeps what a shard has published until its run is closed, and the r
   const config = { ...project.config, shard: { index: 1, count: 1 } };
   const vacuum = (days = 10) => {
     const nowMs = Date.now() + days * DAY_MS;
-    const options = { olderThanMs: DAY_MS, isDryRun: false };
-    return withDatabase((database) => vacuumLake({ store, database, files, nowMs }, options));
+    return withDatabase((database) => vacuumLake({ store, database, files, nowMs }, DAY_MS, false));
   };
   for (const day of ['2026-11-01', '2026-11-02', '2026-11-03']) {
     const asOf = `${day}T02:15:00Z`;

@@ -168,7 +168,7 @@ test('a file says how many rows it has, and between which changes they are', asy
   const reader = createLakeReader({ store: await open(), database, files, nowMs: 0 });
   const columns = [{ name: 'name', type: 'VARCHAR', field: 'name' }];
   const relation: LakeRelation = { name: 'counted', kind: 'history', identity: ['name'], columns };
-  const [added] = await writeRows(reader, relation, { rows: 'counted', publish: '7' });
+  const [added] = await writeRows(reader, relation, 'counted', '7');
   expect(JSON.parse(added?.stats ?? '')).toEqual({
     numRecords: 2,
     minValues: { op: 'insert' },

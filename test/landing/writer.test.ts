@@ -7,7 +7,7 @@ import type { Target } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { itemTexts } from '../../src/extract/sources/shared/snapshot-pages.ts';
 import { formatRow } from '../../src/landing/csv.ts';
-import { cleanJson, LandingWriter } from '../../src/landing/writer.ts';
+import { cleanJson, createLandingWriter } from '../../src/landing/writer.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const COLUMNS = ['view', 'position', 'text'];
@@ -17,7 +17,7 @@ async function openLanding() {
   const directory = join(await tempFolder(), 'acme');
   const redactor = new Redactor();
   redactor.add('token-of-the-target');
-  const landing = new LandingWriter({
+  const landing = createLandingWriter({
     directory,
     source: 'saved_view_rows',
     target: { name: 'acme', url: 'http://127.0.0.1:1', mounts: {}, services: [] } as unknown as Target,

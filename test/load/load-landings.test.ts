@@ -58,7 +58,7 @@ interface Landing {
 async function load(landings: readonly Landing[]): Promise<readonly (PullOutcome | string)[]> {
   const queue = createLoadQueue(run);
   const ends = landings.map(({ pull, manifest }) =>
-    queue.add(pull, manifest, false).catch((error: Error) => error.message),
+    queue(pull, manifest, false).catch((error: Error) => error.message),
   );
   return Promise.all(ends);
 }
@@ -249,7 +249,7 @@ test('an aborted run loads nothing', async () => {
   const loads = [await land('v1', FOUR), await land('v2', FOUR)];
   const reason = new Error('stopped');
   const queue = createLoadQueue(run);
-  const loading = Promise.all(loads.map(({ pull, manifest }) => queue.add(pull, manifest, false)));
+  const loading = Promise.all(loads.map(({ pull, manifest }) => queue(pull, manifest, false)));
   halt.abort(reason);
   await expect(loading).rejects.toBe(reason);
   expect(await current()).toEqual({});

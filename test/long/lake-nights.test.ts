@@ -22,7 +22,7 @@ async function prune({ config, store }: LakeProject, now: Date, horizon: Date): 
   const until = await readPublishedUntil({ config, store, now });
   const database = await openDatabase(warehouseFiles(config.data).published, { threads: 1 });
   const earlier = until && until < horizon ? until : horizon;
-  if (until) await removeOldHistory({ database, files, horizon: earlier }, now);
+  if (until) await removeOldHistory({ database, files }, earlier, now);
   database.close();
 }
 

@@ -152,7 +152,7 @@ test.runIf(process.platform === 'linux')('a ledger whose cut line cannot be mark
 test('a line is written only while the lock is held, and an action begins only without a pause', async () => {
   const data = await tempFolder();
   const file = join(data, 'apply.lock');
-  const lock = await acquireLock(file, 'a test', { maxPauseMs: -1 });
+  const lock = await acquireLock(file, 'a test', undefined, -1);
   const ledger = await Ledger.open(data, lock);
   await expect(ledger.record(intent('a1'))).rejects.toThrow(/was stopped for/u);
   await ledger.record(outcome('a1'));

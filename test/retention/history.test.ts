@@ -31,7 +31,7 @@ async function projectOfNights(): Promise<LakeProject> {
 async function open({ config }: LakeProject) {
   const database = await openDatabase(warehouseFiles(config.data).published);
   onTestFinished(() => database.close());
-  return { database, files, horizon: HORIZON };
+  return { database, files };
 }
 
 const WORKSPACES = (id: string, ...times: readonly (number | undefined)[]) =>
@@ -59,8 +59,8 @@ test('replaced versions go; the newest of each row, the state of the last three 
   const opened = await open(project);
   const { database } = opened;
   const before = await database.rows(`from workspaces_at('2026-03-10T02:15:00Z') order by all`);
-  const planned = await listOldHistory(opened);
-  const { removals: removed } = await removeOldHistory(opened, NOW);
+  const planned = await listOldHistory(opened, HORIZON);
+  const { removals: removed } = await removeOldHistory(opened, HORIZON, NOW);
   expect(planned).toEqual({ start: '2026-03-10T02:15:00Z', removals: removed });
   expect(removed).toEqual([
     { what: 'workspaces_history', count: 3, bytes: expect.any(Number) },
@@ -73,7 +73,7 @@ test('replaced versions go; the newest of each row, the state of the last three 
     ...['back 1', 'back 7', 'changed 3', 'changed 4', 'changed 6', 'gone 2', 'same 1'],
   ]);
   expect(await database.rows(`from workspaces_at('2026-03-10T02:15:00Z') order by all`)).toEqual(before);
-  expect((await listOldHistory(opened)).removals).toEqual([]);
+  expect((await listOldHistory(opened, HORIZON)).removals).toEqual([]);
 });
 
 test('a time before the history is an error and no empty table, and no moment', async () => {
@@ -82,7 +82,7 @@ test('a time before the history is an error and no empty table, and no moment', 
   const opened = await open(project);
   const count = (time: string) => opened.database.rows(`select count(*)::int as n from workspaces_at('${time}')`);
   expect(await count('2026-01-20')).toEqual([{ n: 1 }]);
-  await removeOldHistory(opened, NOW);
+  await removeOldHistory(opened, HORIZON, NOW);
   await expect(count('2026-01-20')).rejects.toThrow('the history begins at 2026-03-10T02:15:00Z');
   expect(await count('2026-03-10T02:15:00Z')).toEqual([{ n: 1 }]);
   await expect(
@@ -102,7 +102,7 @@ test('what an unresolved finding has seen stays, with its events; of a resolved 
       select id, 'scaler', 'drifted-workspace', started_at, 'open', 'warning', 'found' from runs, (values ('open'), ('resolved')) as finding(id) where month(started_at) < 6`,
   );
   const opened = await open(project);
-  await removeOldHistory(opened, NOW);
+  await removeOldHistory(opened, HORIZON, NOW);
   const kept = await opened.database.rows(
     'select external_id as id, list(month(valid_from) order by valid_from)::varchar as months from workspaces_history group by id order by id',
   );
@@ -135,7 +135,7 @@ test('a finding has the state, its beginning and its opening at every time of th
   const times = [3, 4, 5, 6, 7].map((month) => `select * from findings_at(${at(month)})`).join(' union all ');
   const before = await opened.database.rows(times);
   expect(before[0]).toMatchObject({ state_since: NIGHTS[1], opened_at: NIGHTS[0], severity: 'critical' });
-  expect((await removeOldHistory(opened, NOW)).start).toBe(NIGHTS[2]);
+  expect((await removeOldHistory(opened, HORIZON, NOW)).start).toBe(NIGHTS[2]);
   expect(await opened.database.rows(times)).toEqual(before);
 });
 
@@ -152,7 +152,7 @@ test('what the configuration leaves out stays left out, until it is pulled again
   const opened = await open(project);
   const targets = (month: number) =>
     opened.database.rows(`select target from workspaces_at(${at(month)}) order by target`);
-  await removeOldHistory(opened, NOW);
+  await removeOldHistory(opened, HORIZON, NOW);
   expect([await targets(3), await targets(7)]).toEqual([[], [{ target: 'back' }]]);
   expect(
     await opened.database.rows(`select target, month(as_of) as month from pulls where status = 'left-out'`),
@@ -183,7 +183,7 @@ test('what is last known of a source that fails, and of its parts, stays with it
   const { rows } = opened.database;
   const state = () => rows(`from source_state where target <> 'scaler' order by all`);
   const before = await state();
-  await removeOldHistory(opened, NOW);
+  await removeOldHistory(opened, HORIZON, NOW);
   expect(await state()).toEqual(before);
   const kept = await rows(
     `select target, month(as_of) as month, status from pulls where as_of < ${at(3)} order by as_of`,
@@ -210,7 +210,7 @@ test('a pull that stays from before the history answers no query of its time, an
     `insert into rule_evaluations by name select 'drifted-workspace' as rule, unnest(['down', 'scaler']) as target, ${at(1)}::timestamptz as first_assessed_at, first_assessed_at as last_assessed_at`,
   );
   const opened = await open(project);
-  await removeOldHistory(opened, NOW);
+  await removeOldHistory(opened, HORIZON, NOW);
   opened.database.close();
   const asOf = new Date('2026-02-20T00:00:00Z');
   const session = await QuerySession.open({ config: project.config, asOf, signal: new AbortController().signal });
@@ -233,7 +233,7 @@ test('the members of a list go with the versions that have them', async () => {
   );
   const opened = await open(project);
   const present = await opened.database.rows('from tf_versions');
-  expect((await removeOldHistory(opened, NOW)).removals.map(({ what, count }) => [what, count])).toEqual([
+  expect((await removeOldHistory(opened, HORIZON, NOW)).removals.map(({ what, count }) => [what, count])).toEqual([
     ['tf_versions_rows', 1],
     ['tf_versions_members', 1],
     ['pulls', 6],
@@ -244,7 +244,7 @@ test('the members of a list go with the versions that have them', async () => {
 test('a warehouse that was pulled only before the horizon stays as it is', async () => {
   const project = await lakeProject();
   await project.change(insertWorkspaces(WORKSPACES('changed', 1, 2, undefined)));
-  expect(await listOldHistory(await open(project))).toEqual({ start: null, removals: [] });
+  expect(await listOldHistory(await open(project), HORIZON)).toEqual({ start: null, removals: [] });
 });
 
 test('what the lake does not have yet stays', async () => {
@@ -274,9 +274,9 @@ test('the lake keeps what the warehouse has removed, also when a table gets a co
   const actionsInLake = () => project.inLake('select plan_id from actions order by all');
   const before = [await inLake(), await eventsInLake(), await actionsInLake()];
   expect(before[2]).toHaveLength(NIGHTS.length);
-  const { database, ...rest } = await open(project);
-  await removeOldHistory({ database, ...rest }, NOW);
-  database.close();
+  const opened = await open(project);
+  await removeOldHistory(opened, HORIZON, NOW);
+  opened.database.close();
   await project.change(`delete from actions where started_at < ${at(3)}`); // as the ledger is pruned
   await project.night('2026-08-10T02:15:00Z');
   await project.publish();
@@ -296,7 +296,7 @@ test('a run of before the history that is loaded late takes nothing from the lak
   await project.change(insertWorkspaces(WORKSPACES('w', 1, 2, 3, 4, 6, undefined)));
   await project.publish();
   const opened = await open(project);
-  await removeOldHistory(opened, NOW);
+  await removeOldHistory(opened, HORIZON, NOW);
   opened.database.close();
   const inLake = () => project.inLake('select valid_from, valid_to from workspaces_history order by all');
   const before = await inLake();

@@ -164,7 +164,7 @@ test('a session publishes the compact file, and removes what a killed one left',
   const { log, lines } = collectLog();
   const session = { purpose: 'test', now: new Date(), log, config };
   const write = <T>(change: (warehouse: Warehouse) => Promise<T>) =>
-    withWarehouseLock(session, (writer) => writer.write(change, RUNNING));
+    withWarehouseLock(session, (write) => write(change, RUNNING));
   const { work, published } = warehouseFiles(config.data);
   await write(async ({ database }) => {
     await database.script(

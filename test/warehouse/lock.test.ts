@@ -16,7 +16,7 @@ describe('the lock', () => {
   test('stops a second run with 6, naming purpose, process, host and time of the holder, and admits it afterwards', async () => {
     const place = await testProject({ workspaces: 10 });
     const since = new Date(place.sandbox.now.getTime() - 180_000);
-    const lock = await acquireLock(join(place.folder, 'data', 'lock'), 'nightly', { now: since });
+    const lock = await acquireLock(join(place.folder, 'data', 'lock'), 'nightly', since);
     const refused = await place.tidemark(['pull', '--target', 'scaler']);
     expect(refused.exit).toBe(6);
     expect(refused.stderr).toMatch(
@@ -90,7 +90,7 @@ describe('the lock', () => {
     'is kept when the clock jumps to %s',
     async (jumped) => {
       const file = await lockFile();
-      const lock = await acquireLock(file, 'nightly', { maxPauseMs: 5_000 });
+      const lock = await acquireLock(file, 'nightly', undefined, 5_000);
       vi.useFakeTimers({ toFake: ['Date'], now: jumped });
       try {
         lock.assertUnpaused();
@@ -135,7 +135,7 @@ describe('a pause', () => {
   });
 
   test('ends what depends on earlier reads, and not what must be recorded', async () => {
-    const lock = await acquireLock(await lockFile(), 'plan p1', { maxPauseMs: -1 });
+    const lock = await acquireLock(await lockFile(), 'plan p1', undefined, -1);
     lock.assertHeld();
     expect(() => lock.assertUnpaused()).toThrow(/the process was stopped for 0 s/u);
     await lock.release();

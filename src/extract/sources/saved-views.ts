@@ -84,7 +84,7 @@ async function extractView(context: ExtractContext, id: string): Promise<Service
     skipped = position;
   };
   const args = { view_id: id, 'page[size]': PAGE_SIZE };
-  const sent = sendPages(context, platform.views.results, args, { write, reset });
+  const sent = sendPages(context, platform.views.results, args, write, reset);
   const answer = await sent.catch(catchFailure(isRejection));
   const end = answer instanceof ServiceError ? { error: answer.serviceMessage } : { skipped, rows: position - skipped };
   await landing.writeJson({ view_id: id, ...end });

@@ -6,15 +6,13 @@ import type { Context, HttpTimeouts } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { decodeEntities } from '../../core/redact/escapes.ts';
 import { classifyAttempt } from '../../http/classify-attempt.ts';
+import type { ResponseReader } from '../../http/client.ts';
 import { AttemptError, catchAttempt, type HttpFailure } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
 import { ABORTED, Deadline, needsFresh, withRetry } from '../../http/retry.ts';
 import { createTransport } from '../../http/transport.ts';
 import { readS3Access, type S3Request, signRequest } from './request.ts';
-
-/** Reads the body of a response to its end, so that its connection serves the next request. */
-export type ReadBody<T> = (response: Response, progress: BodyProgress) => Promise<T>;
 
 /** A bucket, and how requests to it are sent. */
 export type S3Bucket = Readonly<ReturnType<typeof openBucket>>;
@@ -62,7 +60,7 @@ const MAX_WAIT_MS = 120_000;
  * Signs a request, sends it, and repeats it after a failure that may pass: every request may be sent twice.
  * @throws an error with the code ENOENT for an object that the store does not have; S3Error with one line
  */
-export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T>): Promise<T> {
+export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read: ResponseReader<T>): Promise<T> {
   const { slots, timeouts, signal } = bucket;
   const metrics = createRequestMetrics();
   const sent = withRetry((before) => slots(() => attempt(bucket, request, read, metrics, needsFresh(before))), {
@@ -82,7 +80,7 @@ export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read
 async function attempt<T>(
   bucket: S3Bucket,
   request: S3Request,
-  read: ReadBody<T>,
+  read: ResponseReader<T>,
   metrics: RequestMetrics,
   isFresh: boolean,
 ) {
@@ -111,7 +109,7 @@ async function attempt<T>(
   }
 }
 
-async function readResponse<T>(response: Response, read: ReadBody<T>, progress: BodyProgress): Promise<T> {
+async function readResponse<T>(response: Response, read: ResponseReader<T>, progress: BodyProgress): Promise<T> {
   // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
   const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
   if (response.ok && !isPage) return read(response, progress);
@@ -145,7 +143,7 @@ export class S3Error extends TidemarkError {
   }
 }
 
-export function readUpTo(maxBytes: number): ReadBody<string> {
+export function readUpTo(maxBytes: number): ResponseReader<string> {
   return (response, progress) => readText(response, { ...progress, maxBytes });
 }
 
@@ -153,7 +151,7 @@ export function readUpTo(maxBytes: number): ReadBody<string> {
 const readShort = readUpTo(65_536);
 
 /** Reads what a store says of a request that it calls done: a gateway may send an error with status 200. */
-export function readAnswer(maxBytes: number): ReadBody<string> {
+export function readAnswer(maxBytes: number): ResponseReader<string> {
   return async (response, progress) => {
     const text = await readUpTo(maxBytes)(response, progress);
     if (!/^(?:<\?xml[^>]*>)?\s*<Error[\s>]/u.test(text.trimStart())) return text;

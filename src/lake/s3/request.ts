@@ -79,11 +79,7 @@ export interface S3Request {
 }
 
 /** The URL and the headers of a request, with its signature of now. */
-export async function signRequest(
-  access: S3Access,
-  address: S3Address,
-  request: S3Request,
-): Promise<{ readonly url: URL; readonly headers: Headers }> {
+export async function signRequest(access: S3Access, address: S3Address, request: S3Request) {
   const { method, key, query = {}, headers = {} } = request;
   const url = objectUrl(access, address, key);
   const parts = Object.entries(query).map((pair) => pair.map(encodeText).join('='));

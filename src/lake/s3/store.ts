@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../../core/errors.ts';
 import { makeFolder } from '../../core/fs.ts';
+import type { ResponseReader } from '../../http/client.ts';
 import { readChunks } from '../../http/response-body.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { decodePath } from '../delta-log.ts';
@@ -14,7 +15,6 @@ import {
   findElement,
   findElements,
   openBucket,
-  type ReadBody,
   readAnswer,
   readUpTo,
   type S3Bucket,
@@ -40,7 +40,8 @@ export function createS3Store({ folder, ...options }: S3Options & { readonly fol
   const toKey = (path: string) => `${address.prefix}${path}`;
   const send = async (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
     void (await sendToBucket(bucket, { method, key: toKey(path), ...body }, discard));
-  const get = <T>(path: string, read: ReadBody<T>) => sendToBucket(bucket, { method: 'GET', key: toKey(path) }, read);
+  const get = <T>(path: string, read: ResponseReader<T>) =>
+    sendToBucket(bucket, { method: 'GET', key: toKey(path) }, read);
   const copies = createLocalCopies(folder, (path, file) =>
     get(path, (response, progress) =>
       pipeline(readChunks(response, { ...progress, maxBytes: timeouts.maxDownloadBytes }), createWriteStream(file)),

@@ -20,6 +20,12 @@ export const FILES = /^files-[0-9a-f]{8}$/u;
 /** The paths that a backup may have; a manifest names no other. */
 const PATH = /^(?:warehouse\.duckdb|ledger\.ndjson|STOP|plans\/p-[A-Za-z0-9-]+\.json)$/u;
 
+const backedUpFile = z.object({
+  path: z.string().regex(PATH),
+  bytes: z.int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+});
+
 const manifest = z.object({
   format: z.literal('tidemark-backup'),
   version: z.literal(1),
@@ -28,15 +34,7 @@ const manifest = z.object({
   /** Version of the program. */
   program: z.string(),
   folder: z.string().regex(FILES),
-  files: z
-    .array(
-      z.object({
-        path: z.string().regex(PATH),
-        bytes: z.int().nonnegative(),
-        sha256: z.string().regex(/^[0-9a-f]{64}$/u),
-      }),
-    )
-    .refine((files) => files.some(({ path }) => path === 'warehouse.duckdb')),
+  files: z.array(backedUpFile).refine((files) => files.some(({ path }) => path === 'warehouse.duckdb')),
 });
 
 export type BackupManifest = z.infer<typeof manifest>;

@@ -48,7 +48,7 @@ export async function restoreBackup(config: Config, folder: string, now: Date): 
   const manifest = await readManifest(folder);
   await assertEmpty(data);
   await makeFolder(data);
-  const lock = await acquireLock(join(data, LOCK), 'backup restore', { now });
+  const lock = await acquireLock(join(data, LOCK), 'backup restore', now);
   try {
     await assertEmpty(data);
     const staging = join(data, STAGING);

@@ -37,7 +37,7 @@ export async function writeBackup(config: Config, folder: string, now: Date): Pr
   await withPublished(config, ({ database, files }) => verifyChecksums(database, files, true));
   await assertBackupFolder(folder);
   await makeFolder(folder);
-  const lock = await acquireLock(join(folder, LOCK), 'backup', { now });
+  const lock = await acquireLock(join(folder, LOCK), 'backup', now);
   try {
     const name = `files-${randomBytes(4).toString('hex')}`;
     const paths = await copyData(config, join(folder, name));

@@ -1,7 +1,10 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
+import { z } from 'zod';
 import { type ErrorCode, errorMessage, TidemarkError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { ServiceError } from '../../http/errors.ts';
+import { operations } from '../../services/index.ts';
+import type { Operation } from '../../services/operation.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 
 /** Calls between a plugin's thread and the others: values are copied, and functions become calls to where they are. */
@@ -18,6 +21,11 @@ export const ALIVE = { kind: 'alive' } as const;
 /** Marks of what cannot be copied. */
 const FUNCTION = '\u0000function';
 const RESPONSE = '\u0000response';
+const ITERATOR = '\u0000iterator';
+const OPERATION = '\u0000operation';
+
+/** An operation as it crosses: of the package by its name, another as it is. */
+export const markOperation = (crossed: string | Operation): unknown => ({ [OPERATION]: crossed });
 
 /**
  * Each side makes functions known by a number. Function 0 is the first one that each side gives to the other.
@@ -40,11 +48,15 @@ export function createBridge(port: MessagePort | Worker, main: Remote) {
   const encode = (value: unknown): unknown => {
     if (typeof value === 'function') return { [FUNCTION]: functions.push(value as Remote) - 1 };
     if (isResponse(value)) return { [RESPONSE]: { ...value, headers: [...value.headers], json: undefined } };
+    if (isIterator(value))
+      return { [ITERATOR]: encode({ next: () => value.next(), return: () => value.return(undefined) }) };
     return mapPlain(value, encode);
   };
   const decode = (value: unknown): unknown => {
     if (isMarked(value, FUNCTION)) return (...args: readonly unknown[]) => call(value[FUNCTION] as number, args);
     if (isMarked(value, RESPONSE)) return decodeResponse(value[RESPONSE] as WireResponse);
+    if (isMarked(value, ITERATOR)) return { [Symbol.asyncIterator]: () => decode(value[ITERATOR]) };
+    if (isMarked(value, OPERATION)) return decodeOperation(value[OPERATION] as string | Operation);
     return mapPlain(value, decode);
   };
   const answer = async (id: number, to: number, args: unknown): Promise<void> => {
@@ -92,10 +104,21 @@ function decodeResponse(response: WireResponse): ServiceResponse {
   return { ...response, headers: new Headers(response.headers), json };
 }
 
+/** The schema of a body does not cross. */
+function decodeOperation(crossed: string | Operation): Operation | undefined {
+  if (typeof crossed === 'string') return operations.get(crossed);
+  const { body, ...operation } = crossed;
+  return { ...operation, ...(body && { body: { ...body, schema: z.unknown() } }) };
+}
+
 /** By its fields: the headers are of a class of undici. */
 function isResponse(value: unknown): value is ServiceResponse {
   const { headers, text, json } = Object(value) as Partial<ServiceResponse>;
   return typeof text === 'string' && typeof json === 'function' && typeof headers?.get === 'function';
+}
+
+function isIterator(value: unknown): value is AsyncGenerator {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
 function isMarked(value: unknown, mark: string): value is Readonly<Record<string, unknown>> {

@@ -1,13 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
-import { z } from 'zod';
 import type { Playbook } from '../../act/define.ts';
 import { formatSeconds } from '../../core/clock.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { ExtractContext, OnUnknown, SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
-import { operations } from '../../services/index.ts';
-import type { Operation } from '../../services/operation.ts';
 import { createBridge } from './bridge.ts';
 
 /** What a thread knows of a source. Calls of its functions are answered in the thread, as long as it runs. */
@@ -15,20 +12,13 @@ export interface ThreadSource extends Pick<SourceDefinition, 'name' | 'kind' | '
   readonly extract: (context: RemoteContext) => Promise<void>;
   /** Undefined where the source declares none. */
   readonly fallbacks: readonly ThreadSource['extract'][] | undefined;
-  readonly checkAccess: (client: RemoteClient, onUnknown: OnUnknown) => ReturnType<SourceDefinition['checkAccess']>;
+  readonly checkAccess: (client: ServiceClient, onUnknown: OnUnknown) => ReturnType<SourceDefinition['checkAccess']>;
 }
 
 /** A plugin in a thread; undefined stands for what it does not declare. Playbooks are without their functions. */
 export interface ThreadPlugin {
   readonly sources: readonly ThreadSource[] | undefined;
   readonly playbooks: readonly Playbook[] | undefined;
-}
-
-/** A client as it crosses: pages are read one by one, and `next` has undefined after the last one. */
-export interface RemoteClient extends Pick<ServiceClient, 'target' | 'call' | 'download'> {
-  readonly openPages: (
-    ...args: Parameters<ServiceClient['pages']>
-  ) => Promise<{ readonly next: () => Promise<unknown>; readonly close: () => Promise<void> }>;
 }
 
 /** What an extraction has, as it crosses: every function is asynchronous. */
@@ -111,53 +101,13 @@ export function toRemoteSources(file: string, { sources = [] }: ThreadPlugin): r
       ...declared,
       ...(fallbacks && { fallbacks: fallbacks.map((_, place) => extract((source) => source.fallbacks?.[place])) }),
       extract: extract((source) => source.extract),
-      checkAccess: (client, onUnknown) =>
-        runPlugin(file, (plugin) => find(plugin).checkAccess(toRemoteClient(client), onUnknown)),
+      checkAccess: (client, onUnknown) => runPlugin(file, (plugin) => find(plugin).checkAccess(client, onUnknown)),
     };
   });
 }
 
 function toRemoteContext({ signal: _, forEachLimited: __, ...context }: ExtractContext) {
-  const { client, landing, log, metrics } = context;
-  return {
-    ...context,
-    client: toRemoteClient(client),
-    landing: bindMethods(landing),
-    log: { info: log.info, warn: log.warn, error: log.error },
-    metrics: { ...metrics },
-    concurrency: client.target.limits.concurrency * 2,
-  };
-}
-
-/** The methods of an object of a class, as functions of a plain one. */
-function bindMethods<T extends object>(instance: T): T {
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(instance)).filter((name) => name !== 'constructor');
-  const methods = names.flatMap((name) => {
-    const method: unknown = Reflect.get(instance, name);
-    return typeof method === 'function' ? [[name, method.bind(instance) as unknown] as const] : [];
-  });
-  return Object.fromEntries(methods) as T;
-}
-
-function toRemoteClient(client: ServiceClient): RemoteClient {
-  return {
-    target: client.target,
-    call: (operation, args, options) => client.call(toOperation(operation), args as never, options),
-    download: (operation, args, to, options) => client.download(toOperation(operation), args as never, to, options),
-    openPages: async (operation, args, options) => {
-      const pages = client.pages(toOperation(operation), args as never, options);
-      return {
-        next: async () => (await pages.next()).value,
-        close: async () => void (await pages.return(undefined)),
-      };
-    },
-  };
-}
-
-/** The schema of a body does not cross. */
-function toOperation(crossed: Operation): Operation {
-  const { body, ...operation } = crossed;
-  return operations.get(crossed.name) ?? { ...operation, ...(body && { body: { ...body, schema: z.unknown() } }) };
+  return { ...context, concurrency: context.client.target.limits.concurrency * 2 };
 }
 
 /** @throws TidemarkError CONFIG that names the field and the file */

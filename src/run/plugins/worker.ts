@@ -7,9 +7,8 @@ import type { ExtractContext, ListedObject, ObjectList, SourceDefinition } from 
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Operation } from '../../services/operation.ts';
-import type { ResponsePage } from '../../services/response.ts';
-import { ALIVE, createBridge, isPlain, mapPlain } from './bridge.ts';
-import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './remote.ts';
+import { ALIVE, createBridge, isPlain, mapPlain, markOperation } from './bridge.ts';
+import type { RemoteContext, ThreadPlugin, ThreadSource } from './remote.ts';
 
 /**
  * The program of a thread that runs a plugin. What goes wrong in it ends the thread: it has no warehouse, no connection and no file of
@@ -105,27 +104,21 @@ function markChangeable(list: ObjectList, { unchanged }: SourceDefinition): Obje
   return { ...list, objects: list.objects.map(mark) };
 }
 
-function toClient({ target, call, download, openPages }: RemoteClient): ServiceClient {
+function toClient({ target, call, download, pages }: ServiceClient): ServiceClient {
   return {
     target,
     call: async (operation, args, options = {}) => call(toOperation(operation), args, toData(options)),
     download: async (operation, args, file, options = {}) =>
       download(toOperation(operation), args, file, toData(options)),
     async *pages(operation, args, options = {}) {
-      const cursor = await openPages(toOperation(operation), args, toData(options));
-      try {
-        for (let page = await cursor.next(); page !== undefined; page = await cursor.next()) yield page as ResponsePage;
-      } finally {
-        await cursor.close();
-      }
+      yield* await pages(toOperation(operation), args, toData(options)); // a call of the other side is a promise
     },
     close: async () => {},
   };
 }
 
-/** An operation of the package by its name, another as it is. */
 function toOperation<O extends Operation>(operation: O): O {
-  return operations.has(operation.name) ? ({ name: operation.name } as O) : toData(operation);
+  return markOperation(operations.has(operation.name) ? operation.name : toData(operation)) as O;
 }
 
 /**

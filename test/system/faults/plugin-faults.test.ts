@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type RemoteClient, runPlugin, type ThreadPlugin } from '../../../src/run/plugins/remote.ts';
+import { runPlugin, type ThreadPlugin } from '../../../src/run/plugins/remote.ts';
+import type { ServiceClient } from '../../../src/services/client.ts';
 import { buildCommand, startCommand } from '../../helpers/built-command.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
@@ -179,7 +180,7 @@ test('a thread that computes without a pause is stopped, also without a bound', 
     file,
     `export default { sources: [{ name: 'bad', kind: 'mesh', extract() {}, checkAccess() { for (;;); } }] };`,
   );
-  const client = { target: {} } as RemoteClient;
+  const client = { target: {} } as ServiceClient;
   const compute = async (plugin: ThreadPlugin) => plugin.sources?.[0]?.checkAccess(client, () => {});
   await expect(runPlugin(file, compute, undefined, 1_500)).rejects.toThrow('computes for 1.5 s without a pause');
 });

@@ -87,7 +87,7 @@ async function landPublicModules(context: ExtractContext): Promise<void> {
     return landing.writeJson({}, text);
   };
   try {
-    await sendPages(context, platform.explorer.query, args, { write, reset: () => landing.rollback(start) });
+    await sendPages(context, platform.explorer.query, args, write, () => landing.rollback(start));
   } catch (error) {
     if (!isUnanswered(error)) throw error;
     await landing.rollback(start);

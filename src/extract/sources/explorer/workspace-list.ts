@@ -91,7 +91,7 @@ export async function landWorkspaceList(context: ExtractContext, view: ListedVie
   };
   const send = (names: readonly string[]) => {
     const args = { 'page[size]': PAGE_SIZE, ...(names.length > 0 && { include: names.join() }) };
-    return sendPages(context, platform.workspaces.list, args, { write, reset });
+    return sendPages(context, platform.workspaces.list, args, write, reset);
   };
   const names = view === 'workspaces' ? include : [];
   const total = await send(names).catch(async (error: unknown) => {

@@ -96,9 +96,7 @@ async function landPages(context: ExtractContext, operation: Operation, plugin: 
   return undefined;
 }
 
-interface Namespace {
-  readonly namespace?: string;
-}
+type Namespace = { readonly namespace?: string };
 
 /** More are not tried: a token has rights in one of them, or probably in none. */
 const MAX_NAMESPACES = 8;

@@ -24,11 +24,7 @@ export interface SnapshotPage {
   readonly included: readonly unknown[];
 }
 
-interface PageSink {
-  readonly write: (page: SnapshotPage) => Promise<void> | void;
-  /** Discards all pages: the list is read again. */
-  readonly reset: () => Promise<void> | void;
-}
+type WritePage = (page: SnapshotPage) => Promise<void> | void;
 
 /**
  * Writes a complete list to the landing: no item twice, and as many items as the service reports.
@@ -43,7 +39,7 @@ export async function extractPages<O extends Operation>(
 ): Promise<number | undefined> {
   const { landing } = context;
   const start = await landing.checkpoint();
-  const total = await sendPages(context, operation, args, { write, reset: () => landing.rollback(start) });
+  const total = await sendPages(context, operation, args, write, () => landing.rollback(start));
   if (total !== undefined) landing.expectRows(total);
   return total;
 }
@@ -56,10 +52,9 @@ export function itemTexts(text: string): readonly string[] {
 /** Reads a complete list into memory. */
 export async function fetchPages<O extends Operation>(context: ExtractContext, operation: O, args: OperationArgs<O>) {
   const pages: SnapshotPage[] = [];
-  await sendPages({ ...context, client: keepPages(context.client) }, operation, args, {
-    write: (page) => void pages.push(page),
-    reset: () => void pages.splice(0),
-  });
+  const keeping = { ...context, client: keepPages(context.client) };
+  const write = (page: SnapshotPage) => void pages.push(page);
+  await sendPages(keeping, operation, args, write, () => void pages.splice(0));
   return pages;
 }
 
@@ -71,8 +66,9 @@ export function listKeys(pages: readonly SnapshotPage[]) {
 }
 
 /**
- * Sends the pages of a list to a sink, until it does not change while they are read. Several pages are read twice where they have no total, or
+ * Writes the pages of a list until it does not change while they are read. Several pages are read twice where they have no total, or
  * an item of a later one may have been created meanwhile.
+ * @param reset discards all pages: the list is read again
  * @returns the reported total, if any
  * @throws IncompleteListError if it changes at every reading
  */
@@ -80,11 +76,12 @@ export async function sendPages<O extends Operation>(
   context: ExtractContext,
   operation: O,
   args: OperationArgs<O>,
-  sink: PageSink,
+  write: WritePage,
+  reset: () => Promise<void> | void,
 ): Promise<number | undefined> {
   let earlier: ReadonlySet<string> | undefined;
   for (let attempt = 1; ; attempt++) {
-    const { total, inconsistent, unproven } = await readPages(context, operation, args, sink).catch(takeIncomplete);
+    const { total, inconsistent, unproven } = await readPages(context, operation, args, write).catch(takeIncomplete);
     if (inconsistent === undefined && (unproven === undefined || isDeepStrictEqual(unproven, earlier))) return total;
     const problem = inconsistent ?? (earlier && 'other rows than before');
     if (attempt === MAX_ATTEMPTS) throw toChangingList(context, operation, problem ?? 'it changes');
@@ -93,7 +90,7 @@ export async function sendPages<O extends Operation>(
       context.metrics.retries++;
     }
     earlier = unproven;
-    await sink.reset();
+    await reset();
   }
 }
 
@@ -144,7 +141,7 @@ async function readPages<O extends Operation>(
   { client }: ExtractContext,
   operation: O,
   args: OperationArgs<O>,
-  sink: PageSink,
+  write: WritePage,
 ): Promise<Snapshot> {
   const seen = new Set<string>();
   const answered: number[] = [];
@@ -169,7 +166,7 @@ async function readPages<O extends Operation>(
     });
     const isUnchanged = items.length === page.items.length;
     const text = isUnchanged ? page.text : (stringify({ data: items }) ?? '');
-    await sink.write({ items, included: listAt(page.json(), 'included') ?? [], text });
+    await write({ items, included: listAt(page.json(), 'included') ?? [], text });
     pages++;
   }
   if (total === undefined) return pages > 1 ? { unproven: seen } : {};
