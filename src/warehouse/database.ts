@@ -21,8 +21,10 @@ export interface OpenOptions {
   readonly readOnly?: boolean;
   /** @default 1GB */
   readonly memoryLimit?: string;
+  /** Where DuckDB may spill. */
+  readonly tempDirectory?: string;
   /**
-   * DuckDB spills to a folder of its own below this one, or where that cannot be written to that of the system, which `close` removes:
+   * Instead, DuckDB spills to a folder of its own below this one, or where that cannot be written to that of the system, which `close` removes:
    * two processes that read a file would write the same one, and for a database in memory it would be the current folder.
    */
   readonly ownFolderIn?: string;
@@ -52,13 +54,14 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
   const removeOwn = () => {
     if (own !== undefined) rmSync(own, { recursive: true, force: true });
   };
+  const tempDirectory = own ?? options.tempDirectory;
   const settings = {
     memory_limit: options.memoryLimit ?? '1GB',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     preserve_insertion_order: 'false',
     ...(!options.readOnly && NEW_FILE),
-    ...(own !== undefined && { temp_directory: own }),
+    ...(tempDirectory && { temp_directory: tempDirectory }),
     ...(options.readOnly && { access_mode: 'READ_ONLY' }),
     ...(options.threads !== undefined && { threads: String(options.threads) }),
   };

@@ -10,6 +10,8 @@ export function warehouseFiles(data: string) {
   return {
     published: join(data, 'warehouse.duckdb'),
     work: join(data, 'work', 'warehouse.duckdb'),
+    /** Where the working copy spills: one folder, so that what killed runs leave does not add up. */
+    temp: join(data, 'work', 'tmp'),
   };
 }
 

@@ -180,7 +180,7 @@ export const THREADS = 1;
 async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Promise<Database> {
   await makeFolder(dirname(paths.work));
   if (!isPresent(paths.work)) await copyFromPublished(paths);
-  const options = { memoryLimit: halveMemory(memoryLimit), ownFolderIn: dirname(paths.work), threads: THREADS };
+  const options = { memoryLimit: halveMemory(memoryLimit), tempDirectory: paths.temp, threads: THREADS };
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {
