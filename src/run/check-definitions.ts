@@ -40,11 +40,7 @@ async function checkJobs(config: Config, { env }: CheckContext): Promise<readonl
   return [...new Set([...problems, ...found.flat()])];
 }
 
-async function checkFiles(
-  config: Config,
-  { clock }: CheckContext,
-  files: SqlFiles,
-) {
+async function checkFiles(config: Config, { clock }: CheckContext, files: SqlFiles) {
   if (!['queries', 'reports'].some((folder) => existsSync(join(config.directory, folder)))) return [];
   const out = await createTemporaryFolder();
   const check = async (database: Database) => {
