@@ -41,31 +41,37 @@ test.each([
   expect(await project.rows(ROW)).toHaveLength(1);
 });
 
-test('policies that a token with fewer rights does not list stay, and are unknown; one that was deleted is gone', async () => {
-  const project = await testProject({ workspaces: 2, flavor: 'hashicorp' });
-  const names = async () =>
-    (await project.rows('select name from acl_policies order by 1')).map(({ name }) => String(name));
-  await project.pull(SOURCE);
-  const [own, deleted, ...others] = (await names()).filter((name) => name !== 'anonymous');
-  const { policies } = project.sandbox.services.scheduler.state;
-  policies.delete(deleted!);
-  await project.pull(SOURCE);
-  expect(await names()).toEqual(['anonymous', own, ...others].sort());
+test.each([
+  { flavor: 'spec', reads: 1, kept: [] },
+  { flavor: 'hashicorp', reads: 2, kept: ['anonymous'] }, // which every token may read
+] as const)(
+  'with the flavor $flavor, policies that a token with fewer rights does not list stay, and are unknown; one that was deleted is gone',
+  async ({ flavor, reads, kept }) => {
+    const project = await testProject({ workspaces: 2, flavor });
+    const names = async () =>
+      (await project.rows('select name from acl_policies order by 1')).map(({ name }) => String(name));
+    await project.pull(SOURCE);
+    const [own, deleted, ...others] = (await names()).filter((name) => name !== 'anonymous');
+    const { policies } = project.sandbox.services.scheduler.state;
+    policies.delete(deleted!);
+    await project.pull(SOURCE);
+    expect(await names()).toEqual(['anonymous', own, ...others].sort());
 
-  const token = project.sandbox.createToken('scheduler', { policies: [own!] });
-  await project.configure((config) => {
-    findTarget(config, 'nomad').token = token;
-  });
-  project.sandbox.log.length = 0;
-  await project.pull(SOURCE, 1);
-  expect(await names()).toEqual(['anonymous', own, ...others].sort());
-  const unknown = await project.rows('select value from unknown_parts order by 1');
-  expect(unknown.map(({ value }) => value)).toEqual(['anonymous', ...others].sort());
-  const refused = project.sandbox.log.filter(({ path, status }) => path.includes('/acl/policy/') && status === 403);
-  expect(refused).toHaveLength(2); // `anonymous`, and one for the others
-  await project.pull(['--accept-shrink', 'acl_policies'], 1);
-  expect(await names()).toEqual(['anonymous', own].sort());
-});
+    const token = project.sandbox.createToken('scheduler', { policies: [own!] });
+    await project.configure((config) => {
+      findTarget(config, 'nomad').token = token;
+    });
+    project.sandbox.log.length = 0;
+    await project.pull(SOURCE, 1);
+    expect(await names()).toEqual(['anonymous', own, ...others].sort());
+    const unknown = await project.rows('select value from unknown_parts order by 1');
+    expect(unknown.map(({ value }) => value)).toEqual(['anonymous', ...others].sort());
+    const refused = project.sandbox.log.filter(({ path, status }) => path.includes('/acl/policy/') && status === 403);
+    expect(refused).toHaveLength(reads); // one for all others
+    await project.pull(['--accept-shrink', 'acl_policies'], kept.length);
+    expect(await names()).toEqual([...kept, own].sort());
+  },
+);
 
 test('the policy `anonymous` is gone where the scheduler says that it does not exist', async () => {
   const project = await hidden({ status: 404, body: 'ACL policy not found' });

@@ -83,6 +83,20 @@ describe('what a namespace does not show is an unknown part', () => {
   });
 });
 
+test('a leaf of another namespace than that of the target fails the pull', async () => {
+  const project = await meshProject('spec', ({ path }) =>
+    path.endsWith('/leaf/web')
+      ? json({ Service: 'web', Namespace: 'default', ValidBefore: '2030-01-01T00:00:00Z' })
+      : undefined,
+  );
+  await project.configure((config) => {
+    Object.assign(findTarget(config, 'consul'), { namespace: 'team', services: ['web'] });
+  });
+  const { stderr } = await project.pull(SOURCE, 3);
+  expect(stderr).toContain('the answer is of namespace default');
+  expect(await project.rows(ROWS)).toEqual([]);
+});
+
 test.each(['/web', 'team/', 'a/b/c'])('%s names no service', async (name) => {
   const project = await meshProject('spec');
   await project.configure((config) => {

@@ -26,7 +26,7 @@ export const aclPolicies: SourceDefinition = {
       }),
       isRow: true,
     });
-    if (context.client.target.flavor === 'hashicorp') await landUnlisted(context, policies);
+    await landUnlisted(context, policies);
   },
   checkAccess: checkFirst(scheduler.policies.list, scheduler.policies.read, 'policy_name'),
 };
@@ -43,18 +43,20 @@ function readPolicy({ client }: ExtractContext, name: string, options?: RequestO
  * so do the others that are asked after it.
  */
 async function landUnlisted(context: ExtractContext, policies: readonly ListedObject[]): Promise<void> {
-  const { landing } = context;
+  const { client, landing } = context;
+  const isProduct = client.target.flavor === 'hashicorp';
+  const readable = isProduct ? [ANONYMOUS] : [];
   const known = await context.knownParts();
   const listed = new Set(policies.map(({ key }) => key));
   let hidden: ServiceError | undefined;
-  for (const name of new Set([ANONYMOUS, ...known])) {
+  for (const name of new Set([...readable, ...known])) {
     if (name === null || listed.has(name)) continue;
     const answer = hidden ?? (await readPolicy(context, name).catch(takeRefusal));
     if (!(answer instanceof ServiceError)) {
       await landing.writeJson({ name, ...deriveGrants(answer) }, answer.text);
       landing.expectRows(1);
-    } else if (!isAbsence(answer) && known.has(name)) {
-      const isGone = name !== ANONYMOUS;
+    } else if (!isAbsence(answer, isProduct) && known.has(name)) {
+      const isGone = !readable.includes(name);
       if (isGone) hidden = answer;
       landing.addUnknown({ column: 'name', value: name, reason: describeFailure(answer), isGone });
     }
@@ -64,8 +66,9 @@ async function landUnlisted(context: ExtractContext, policies: readonly ListedOb
 /** The policy does not exist, or it is not shown, as by an older version. */
 const takeRefusal = catchFailure(({ status = 500 }) => status < 500);
 
-function isAbsence({ status, serviceMessage }: ServiceError): boolean {
-  return status === 404 && /policy not found/iu.test(serviceMessage);
+/** The API document has no text for it. */
+function isAbsence({ failure, status, serviceMessage }: ServiceError, isProduct: boolean): boolean {
+  return isProduct ? status === 404 && /policy not found/iu.test(serviceMessage) : failure === 'not-found';
 }
 
 /** As JSON; null where the rules are not reported or not understood. */

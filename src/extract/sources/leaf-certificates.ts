@@ -70,8 +70,8 @@ function isRefusal({ failure }: ServiceError, { ns }: Pick<MeshService, 'ns'>): 
   return failure === 'forbidden' || (failure === 'invalid' && ns !== undefined);
 }
 
-/** A service that does not know the parameter answers with the leaf of another namespace. */
-function assertNamespace({ target }: ServiceClient, leaf: unknown, ns: string | undefined): void {
+/** A service that does not know the parameter, or does not get the header, answers with the leaf of another namespace. */
+function assertNamespace({ target }: ServiceClient, leaf: unknown, ns = target.namespace): void {
   const inUri = /\/ns\/([^/]+)\//u.exec(textAt(leaf, 'ServiceURI') ?? '')?.[1];
   const answered = textAt(leaf, 'Namespace') || inUri;
   if (ns === undefined || answered === undefined || answered === ns) return;
