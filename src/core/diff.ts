@@ -1,4 +1,5 @@
 import { structuredPatch } from 'diff';
+import { isLosslessNumber, stringify } from 'lossless-json';
 import { canonicalJson } from './canonical-json.ts';
 import { shortenText } from './log.ts';
 
@@ -16,7 +17,7 @@ const MAX_DIFFERENT_LINES = 1000;
 const CONTEXT = 3;
 
 /**
- * The difference of two JSON values, field by field; what is equal is left out. A field is named by its path, such as
+ * The difference of two JSON values (`parseJson` or `parseLossless`), field by field; what is equal is left out. A field is named by its path, such as
  * `query.sort`. A null stands for a subject that does not exist: then every field of the other value is added or removed.
  */
 export function diffValues(before: unknown, after: unknown): readonly DiffLine[] {
@@ -33,7 +34,7 @@ export function diffValues(before: unknown, after: unknown): readonly DiffLine[]
 /** The leaves of a value by path: texts, numbers, booleans, null, and lists. */
 function flatten(value: unknown, path = ''): Map<string, unknown> {
   if (value === null || value === undefined) return new Map(path === '' ? [] : [[path, null]]);
-  if (typeof value !== 'object' || Array.isArray(value)) return new Map([[path, value]]);
+  if (typeof value !== 'object' || Array.isArray(value) || isLosslessNumber(value)) return new Map([[path, value]]);
   const entries = Object.entries(value);
   if (entries.length === 0) return new Map(path === '' ? [] : [[path, {}]]);
   return new Map(entries.flatMap(([name, inner]) => [...flatten(inner, path === '' ? name : `${path}.${name}`)]));
@@ -78,5 +79,5 @@ function diffTexts(before: string, after: string): readonly DiffLine[] {
 }
 
 function formatValue(value: unknown): string {
-  return shortenText(canonicalJson(value ?? null), MAX_VALUE_LENGTH);
+  return shortenText(stringify(value ?? null) ?? 'null', MAX_VALUE_LENGTH);
 }

@@ -31,6 +31,9 @@ export function renderRowQueries(
 /** Read as text, by the rule for JSON: the CSV reader of DuckDB 1.5 silently turns an invalid timestamp into null. */
 const TIME = 'timestamptz';
 
+/** Times have whole seconds, whichever way a view was read: the documents have no fractions in a CSV, and some services write them. */
+const FRACTION = quoteLiteral('(:\\d\\d)\\.\\d+');
+
 const MAX_LINE_BYTES = 256 * MEBIBYTE;
 /** A reader has several buffers in memory. One of less than two lines makes DuckDB 1.5 take the start of a line for its end. */
 const MIN_BUFFER_BYTES = 8 * MEBIBYTE;
@@ -51,7 +54,8 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
     const type = columnType(name);
     if (hasBare && type === 'varchar') return `nullif(${column}, '')`;
     const text = hasBare ? `if(${column} in (${nulls}), null, ${column})` : column;
-    if (type === TIME) return `read_time(${text})`;
+    if (type === TIME)
+      return `read_time(if(contains(${text}, '.'), regexp_replace(${text}, ${FRACTION}, '\\1'), ${text}))`;
     if (hasBare) return `${text}::${type}`;
     // JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV.
     return name === 'extra' ? `json_merge_patch('{}', ${column})` : column;

@@ -48,6 +48,17 @@ describe('what only warns, or is let through', () => {
     expect(exit).toBe(3); // the sandbox does not know it either
   });
 
+  it.each([
+    ['workspaces', ['resource_count', 'source_module_id', 'tags']],
+    ['tf_versions', ['unique_identifier']],
+    ['providers', ['registry_type', 'curated']],
+    ['modules', ['curated']],
+  ])('fields of %s that the real product alone documents', async (view, fields) => {
+    const words = query(`type=${view}`, `fields=${fields.join()}`);
+    expect((await run(words)).stderr.match(/is not a documented field/gu)).toHaveLength(fields.length);
+    expect((await run(words, undefined, 'hashicorp')).stderr).not.toContain('is not a documented field');
+  });
+
   it('fields and sort of a saved view that the document does not list', async () => {
     const query = { fields: ['workspace_nme'], sort: ['-drift'] };
     const { stderr } = await run(save, pool({ name: 'n', query_type: 'workspaces', query }));

@@ -118,6 +118,12 @@ export const wrongCalls: readonly WrongCall[] = [
     says: ['filter', 'does not apply to drifted, a boolean'],
   },
   {
+    rule: 'an operator that suits a field of the real product',
+    words: query('type=workspaces', 'filter=tags:gt:3'),
+    flavor: 'hashicorp',
+    says: ['filter', 'does not apply to tags, a string'],
+  },
+  {
     rule: 'an operator that suits a number',
     words: query('type=workspaces', 'filter=checks_failed:contains:1'),
     says: ['filter', 'a number'],

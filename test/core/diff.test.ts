@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { diffValues } from '../../src/core/diff.ts';
+import { parseJson, parseLossless } from '../../src/core/json.ts';
 
 const lines = (before: unknown, after: unknown) => diffValues(before, after).map(({ sign, text }) => `${sign} ${text}`);
 
@@ -41,4 +42,17 @@ test('the order of keys is no difference, and long values are cut', () => {
   expect(lines(null, { a: 'x'.repeat(1000) })[0]).toHaveLength(206);
   const long = (text: string) => Array.from({ length: 2000 }, () => text).join('\n');
   expect(lines({ a: long('x') }, { a: long('y') })).toHaveLength(4001);
+});
+
+test('a number is one value, also where its text is kept', () => {
+  const [before, after] = ['{"a":{"n":1,"i":[{"x":1}]}}', '{"a":{"n":9007199254740993,"i":[{"x":1.0}],"m":2}}'];
+  const number = '~ a.n: 1 -> 9007199254740993';
+  expect(lines(parseLossless(before), parseLossless(after))).toEqual([
+    number,
+    '~ a.i:',
+    '-   {"x":1}',
+    '+   {"x":1.0}',
+    '+ a.m: 2',
+  ]);
+  expect(lines(parseJson(before), parseJson(after))).toEqual([number, '+ a.m: 2']);
 });

@@ -320,10 +320,64 @@ describe('times', () => {
   });
 
   test.each(['""', 'NULL'])('are read as those of JSON, also where null is written as %s', async (none) => {
-    const sent = ['"2026-01-02T04:34:05+01:30"', '"1767323045"', '1767323045000', '"2026-01-02 03:04:05 +0000 UTC"'];
+    const sent = [
+      '"2026-01-02T04:34:05+01:30"',
+      '"2026-01-02T03:04:05.678+00:00"',
+      '"1767323045"',
+      '1767323045000',
+      '"2026-01-02 03:04:05 +0000 UTC"',
+    ];
     const place = await withTimes(...sent, '"0"', none);
     await place.pull(['--source', 'workspaces']);
     const rows = await place.rows('select workspace_created_at as time from workspaces order by external_id');
     expect(rows.map(({ time }) => time)).toEqual([...sent.map(() => '2026-01-02T03:04:05Z'), null, null]);
+  });
+});
+
+describe('JSON pages', () => {
+  const WORKSPACES = ['--source', 'workspaces'];
+
+  /** A platform whose explorer has only pages, with one row for each of these values. */
+  async function withValues(rows: readonly (readonly [failed: unknown, drifted: unknown])[]): Promise<TestProject> {
+    const data = rows.map(([failed, drifted], index) => {
+      const names = { 'external-id': `ws-${index + 1}`, 'workspace-name': 'a' };
+      return { id: names['external-id'], attributes: { ...names, 'checks-failed': failed, drifted } };
+    });
+    const place = await testProject({
+      workspaces: rows.length,
+      faultHook: ({ path, query }, service) => {
+        if (query.get('type') !== 'workspaces') return undefined;
+        if (path.endsWith('/export/csv')) return service.error(422, 'no export today');
+        const pagination = { 'current-page': 1, 'total-pages': 1, 'total-count': rows.length };
+        return { status: 200, body: JSON.stringify({ data, meta: { pagination } }) };
+      },
+    });
+    const told = ['external_id', 'workspace_name', 'checks_failed', 'drifted'];
+    const others = Object.keys(EXPLORER_FIELDS.workspaces).filter((name) => !told.includes(name));
+    await place.configure(({ targets }) => Object.assign(targets[0] ?? {}, { missingColumns: others }));
+    return place;
+  }
+
+  test('have numbers and truth values; what is neither is unknown in its row alone', async () => {
+    const unreadable = ['n/a', 1e30, [1], { value: 1 }, true].map((value) => [value, false] as const);
+    const readable = [[3, true] as const, ['4', 'true'] as const, [null, null] as const];
+    const place = await withValues([...readable, ...unreadable, [5, 'maybe']]);
+    await place.pull(WORKSPACES);
+    const rows = await place.rows('select checks_failed, drifted from workspaces order by external_id');
+    expect(rows.map(Object.values)).toEqual([
+      [3, true],
+      [4, true],
+      [null, null],
+      ...unreadable.map(() => [null, false]),
+      [5, null],
+    ]);
+  });
+
+  test('lack a column that no row has in a form that can be read', async () => {
+    const place = await withValues([
+      ['n/a', true],
+      ['many', null],
+    ]);
+    expect((await place.pull(WORKSPACES, 1)).stderr).toMatch(/quarantined: .*checks_failed/u);
   });
 });

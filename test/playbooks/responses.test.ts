@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isSameQuery, parseSavedQuery } from '../../src/act/playbooks/lib/platform.ts';
+import { findOtherForm, isSameQuery, otherQueryParts, parseSavedQuery } from '../../src/act/playbooks/lib/platform.ts';
 import { parseClaims, parseSnapshotTime } from '../../src/act/playbooks/lib/scheduler.ts';
 import { reapDeadAgents } from '../../src/act/playbooks/reap-dead-agents.ts';
 
@@ -39,6 +39,38 @@ describe('a saved query', () => {
   ])('differs by its %s', (_, part) => {
     const other = { attributes: { ...flat.attributes, query: { ...flat.attributes.query, ...part } } };
     expect(isSameQuery(parseSavedQuery(other), parseSavedQuery(flat))).toBe(false);
+  });
+});
+
+describe('a part of a saved query in a form that is not known', () => {
+  const parse = (part: object) => {
+    const view = { attributes: { 'query-type': 'workspaces', query: { type: 'workspaces', ...part } } };
+    return { ...parseSavedQuery(view), ...otherQueryParts(view) };
+  };
+  const known = { field: 'drifted', operator: 'is', value: ['true'] };
+
+  test.each([
+    ['filter', [known, { or: [{ drifted: { is: ['true'] } }] }]],
+    ['filter', [{ drifted: { is: [{ not: 'true' }] } }]],
+    ['filter', [{ ...known, negated: true }]],
+    ['filter', [{ field: 'drifted' }]],
+    ['filter', ['drifted']],
+    ['filter', { drifted: { is: ['true'] } }],
+    ['fields', { workspaces: ['workspace_name'], modules: ['name'] }],
+    ['fields', [{ name: 'workspace_name' }]],
+    ['sort', '-workspace_name'],
+  ])('is kept as it is: %s %j', (name, part) => {
+    const others = { [name]: part };
+    expect(parse(others)).toEqual({ type: 'workspaces', filter: [], fields: [], sort: [], others });
+    expect(findOtherForm(others)).toBe(name);
+  });
+
+  test('is none where it is known, null or absent', () => {
+    const fields = { workspaces: ['workspace-name'] };
+    const filter = [known, { drifted: { is: 'true', is_empty: null }, tags: { is_not: [] } }];
+    expect(parse({ filter, fields, sort: null })).not.toHaveProperty('others');
+    expect(parse({})).toEqual({ type: 'workspaces', filter: [], fields: [], sort: [] });
+    expect([parse({ grouping: 'x' }).others, findOtherForm({ grouping: 'x' })]).toEqual([{ grouping: 'x' }, undefined]);
   });
 });
 

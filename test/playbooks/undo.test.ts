@@ -398,6 +398,22 @@ test('pin-drift-view: undo leaves a part of the query that someone else has adde
   expect([undo.exit, undo.stderr]).toEqual([6, expect.stringContaining(CHANGED('the view'))]);
 });
 
+test('pin-drift-view leaves a view whose filter has a form that an undo could not restore', async () => {
+  let told: string | undefined;
+  const place = await playbookHarness({
+    playbook: 'pin-drift-view',
+    sources: ['saved_views'],
+    faultHook: ({ method, path }) =>
+      told !== undefined && method === 'GET' && path.endsWith('/views') ? { status: 200, body: told } : undefined,
+  });
+  const query = { type: 'workspaces', filter: [{ or: [{ drifted: { is: ['true'] } }] }] };
+  const attributes = { name: 'Drifting workspaces (Tidemark)', 'query-type': 'workspaces', query };
+  told = JSON.stringify({ data: [{ id: 'sq-1', type: 'explorer-saved-queries', attributes }] });
+  const { actions, skipped } = await place.plan(['--max-percent', '100']);
+  expect(actions).toEqual([]);
+  expect(skipped[0]?.reason).toMatch(/^the filter of the saved view .* has a form that an undo could not restore$/u);
+});
+
 test('a view of the same name, which someone else creates in the same moment, does not confirm a view', async () => {
   let isCreated = false;
   const place = await playbookHarness({

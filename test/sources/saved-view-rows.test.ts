@@ -142,6 +142,41 @@ test('a saved view that changes at every reading is unknown, and keeps its rows;
   expect(await all()).toEqual(before);
 });
 
+test('up to three saved views that overload the service are unknown, and keep their rows; where more do, the source fails', async () => {
+  const views: string[] = [];
+  let slow: readonly string[] = [];
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => {
+      const view = /views\/([^/]+)\/results/u.exec(path)?.[1];
+      if (view === undefined) return undefined;
+      if (!views.includes(view)) views.push(view);
+      return slow.includes(view) ? { status: 504, body: '' } : { status: 200, body: PAGE };
+    },
+  });
+  const pull = async (exit: number) => {
+    const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2 };
+    const run = await place.tidemark(['pull', '--source', 'saved_view_rows', '--json'], { timeouts });
+    expect(run.exit).toBe(exit);
+    return run.json<RunResult>().pulls[0];
+  };
+  const all = () => place.rows('select view_id, row_id from saved_view_rows order by all');
+  await pull(0);
+  const before = await all();
+
+  slow = views.slice(0, 3);
+  expect(await pull(1)).toMatchObject({ status: 'partial', deleted: 0 });
+  expect(await all()).toEqual(before);
+  const unknown = await place.rows("select value, reason from unknown_parts where source = 'saved_view_rows'");
+  expect(new Set(unknown.map(({ value }) => value))).toEqual(new Set(slow));
+  expect(unknown.map(({ reason }) => reason)).toEqual(slow.map(() => '504 server'));
+
+  slow = views.slice(0, 4);
+  expect(views.length).toBeGreaterThan(4);
+  expect(await pull(3)).toMatchObject({ status: 'failed', error: expect.stringContaining('504 server') });
+  expect(await all()).toEqual(before);
+});
+
 test('where one of two saved views is rejected and the other one refused, nothing is known of either: the rows of both stay', async () => {
   let isRefused = false;
   const views: string[] = [];

@@ -3,7 +3,14 @@ import { textAt, valueAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
-import { isSameQuery, otherQueryParts, parseSavedQuery, readView, type SavedQuery } from './lib/platform.ts';
+import {
+  findOtherForm,
+  isSameQuery,
+  otherQueryParts,
+  parseSavedQuery,
+  readView,
+  type SavedQuery,
+} from './lib/platform.ts';
 import { additionEvidence, readPages, responseBody, responseItems } from './lib/reads.ts';
 import { evaluateUndo, findAdded, restoreFields } from './lib/undo.ts';
 
@@ -145,6 +152,9 @@ export const pinDriftView = definePlaybook({
     const { view_id, query, others = {} } = existing;
     if (query === null) return skip(`the query of the saved view "${NAME}" is not reported`);
     if (isSameQuery(query, QUERY)) return skip(`the saved view "${NAME}" already lists it`);
+    const form = findOtherForm(others);
+    if (form !== undefined)
+      return skip(`the ${form} of the saved view "${NAME}" has a form that an undo could not restore`);
     const inputs = { name: NAME, view_id, query, others };
     return [{ action: update, inputs, summary: `${summary}, whose query was changed`, affectedRow: view_id }];
   },

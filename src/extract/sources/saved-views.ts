@@ -3,6 +3,7 @@ import { catchFailure, type FailureKind, isRejection, ServiceError } from '../..
 import { formatRow } from '../../landing/csv.ts';
 import { cleanJson } from '../../landing/writer.ts';
 import { platform } from '../../services/platform/operations.ts';
+import { isOverload } from './explorer/partition.ts';
 import { assertServiceAnswers, listThenRead, type Part } from './shared/list-and-read.ts';
 import {
   extractPages,
@@ -47,8 +48,10 @@ export const savedViewRows: SourceDefinition = {
       const rejection = await extractView(context, key);
       if (rejection) failures.push(rejection);
     };
+    let overloads = 0;
     const isRefusal = (error: ServiceError) => {
-      const isOfOneView = OF_ONE_VIEW.includes(error.failure);
+      const isTooSlow = isOverload(error) && ++overloads <= MAX_OVERLOADS;
+      const isOfOneView = isTooSlow || OF_ONE_VIEW.includes(error.failure);
       if (isOfOneView) failures.push(error);
       return isOfOneView;
     };
@@ -62,6 +65,9 @@ const toPart = ({ key: value }: { readonly key: string }): Part => ({ column: 'v
 
 /** Failures of one view, such as one that changes at every reading. The rows of the others are known. */
 const OF_ONE_VIEW: readonly FailureKind[] = ['forbidden', 'malformed', 'too-large'];
+
+/** So many views may take longer than the service lets a query take. Where more do, the cause is the service. */
+const MAX_OVERLOADS = 3;
 
 /** The columns of the table that are landed. */
 export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'];

@@ -96,18 +96,18 @@ export function validateViewBody(_args: Args, body: unknown, target: Target): Ar
     ...(query_type === undefined ? [] : validateView(query_type, target, 'body.data.query_type')),
     ...(query.type === undefined && !isUntyped ? [] : validateView(query.type ?? view, target, 'body.data.query.type')),
     ...(isOther ? [{ path: 'body.data.query.type', message: `must equal query_type, ${query_type}` }] : []),
-    ...validateSavedQuery(query, view),
+    ...validateSavedQuery(query, view, target),
   ];
 }
 
-function validateSavedQuery({ filter = [], fields = [], sort = [] }: FlatQuery, view: string) {
+function validateSavedQuery({ filter = [], fields = [], sort = [] }: FlatQuery, view: string, target: Target) {
   const filters = filter.flatMap(({ field, operator, value }) =>
     (value.length === 0 ? [''] : value).map((text) => toFilter(field, operator, text)),
   );
   return [
-    ...filters.flatMap((one) => validateFilter(one, view, 'body.data.query.filter')),
-    ...validateFields(fields, view, 'body.data.query.fields'),
-    ...validateFields(sort, view, 'body.data.query.sort'),
+    ...filters.flatMap((one) => validateFilter(one, view, target, 'body.data.query.filter')),
+    ...validateFields(fields, view, target, 'body.data.query.fields'),
+    ...validateFields(sort, view, target, 'body.data.query.sort'),
   ];
 }
 

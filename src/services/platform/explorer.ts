@@ -5,7 +5,7 @@ import type { ArgIssue, Args, QueryPairs } from '../operation.ts';
 
 /** The explorer views with their fields and operators: docs/services/platform.md#explorer-views. */
 
-type FieldType = 'boolean' | 'number' | 'string' | 'datetime';
+export type FieldType = 'boolean' | 'number' | 'string' | 'datetime';
 const VIEWS = ['workspaces', 'tf_versions', 'providers', 'modules'] as const;
 export type ExplorerView = (typeof VIEWS)[number];
 /** `resources` is a beta view of the real product. Its fields are not checked. */
@@ -46,6 +46,16 @@ export const EXPLORER_FIELDS: Readonly<Record<ExplorerView, Readonly<Record<stri
   tf_versions: USE,
   providers: { name: 'string', source: 'string', ...USE },
   modules: { name: 'string', source: 'string', ...USE, registry_type: 'string' },
+};
+
+const PRODUCT_REGISTRY = { registry_type: 'string', curated: 'boolean' } as const;
+
+/** What the real product has besides: docs/services/platform.md#explorer-views. */
+const HASHICORP_FIELDS: Readonly<Record<ExplorerView, Readonly<Record<string, FieldType>>>> = {
+  workspaces: { resource_count: 'number', source_module_id: 'string', tags: 'string' },
+  tf_versions: { unique_identifier: 'string' },
+  providers: PRODUCT_REGISTRY,
+  modules: PRODUCT_REGISTRY,
 };
 
 /** The field types that an operator applies to: docs/services/platform.md#explorer-filters. */
@@ -142,9 +152,9 @@ export function validateExplorerArgs(args: Args, _body: unknown, target: Target)
   if (sort.length > 1) issues.push({ path: 'sort', message: 'takes one field name' });
   return [
     ...issues,
-    ...filters.flatMap((filter) => validateFilter(filter, view, 'filter')),
-    ...validateFields(sort, view, 'sort'),
-    ...validateFields(toNames(args.fields), view, 'fields'),
+    ...filters.flatMap((filter) => validateFilter(filter, view, target, 'filter')),
+    ...validateFields(sort, view, target, 'sort'),
+    ...validateFields(toNames(args.fields), view, target, 'fields'),
   ];
 }
 
@@ -201,14 +211,15 @@ const VALUES: Readonly<Record<FieldType, { readonly form: string; readonly accep
 };
 
 /** Checks that the operator exists and applies to the type of the field, and that the value has that type. */
-export function validateFilter({ field, operator, value }: ExplorerFilter, view: string, path: string): ArgIssue[] {
+export function validateFilter(filter: ExplorerFilter, view: string, target: Target, path: string): ArgIssue[] {
+  const { field, operator, value } = filter;
   const types = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
   if (!types) {
     const advice = suggestName(operator, Object.keys(OPERATORS));
     return [{ path, message: `\`${operator}\` is not an operator; ${advice}` }];
   }
-  const type = findFields(view)?.get(field);
-  if (type === undefined) return validateFields([field], view, path);
+  const type = findFields(view, target)?.get(field);
+  if (type === undefined) return validateFields([field], view, target, path);
   if (!types.includes(type)) {
     const usable = Object.keys(OPERATORS).filter((name) => OPERATORS[name]?.includes(type));
     return [{ path, message: `\`${operator}\` does not apply to ${field}, a ${type}; use ${usable.join(', ')}` }];
@@ -218,8 +229,8 @@ export function validateFilter({ field, operator, value }: ExplorerFilter, view:
 }
 
 /** Checks the names of fields. An unknown one is only a warning, since services add fields. */
-export function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
-  const known = findFields(view);
+export function validateFields(names: readonly string[], view: string, target: Target, path: string): ArgIssue[] {
+  const known = findFields(view, target);
   return names.flatMap((name) => {
     const field = canonicalField(name.replace(/^-/u, ''));
     if (!known || known.has(field)) return [];
@@ -228,7 +239,8 @@ export function validateFields(names: readonly string[], view: string, path: str
   });
 }
 
-function findFields(view: string): ReadonlyMap<string, FieldType> | undefined {
-  const fields = Object.hasOwn(EXPLORER_FIELDS, view) ? EXPLORER_FIELDS[view as ExplorerView] : undefined;
-  return fields && new Map(Object.entries(fields));
+function findFields(view: string, { flavor }: Target): ReadonlyMap<string, FieldType> | undefined {
+  if (!Object.hasOwn(EXPLORER_FIELDS, view)) return undefined;
+  const more = flavor === 'hashicorp' ? HASHICORP_FIELDS[view as ExplorerView] : {};
+  return new Map(Object.entries({ ...EXPLORER_FIELDS[view as ExplorerView], ...more }));
 }

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../../core/canonical-json.ts';
-import { isObject, listAt, textAt, valueAt } from '../../../core/json-path.ts';
+import { isObject, isScalar, listAt, textAt, toFields, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { canonicalField, canonicalOperator, mapSorted } from '../../../services/platform/explorer.ts';
 import { NO_POOL_USE } from '../../../services/platform/operations.ts';
@@ -51,23 +51,48 @@ function countMembers(data: unknown): number | null {
 export type SavedQuery = Readonly<ReturnType<typeof parseSavedQuery>>;
 
 export function parseSavedQuery(view: unknown) {
+  const { type, filter = [], fields = [], sort = [] } = readQuery(view);
+  return { type, filter, fields, sort };
+}
+
+const PARTS = ['filter', 'fields', 'sort'] as const;
+
+/**
+ * What has no place in the normal form of a saved view's query, if there is something: parts that are not known, which an update without
+ * them removes, and known ones in another form.
+ */
+export function otherQueryParts(view: unknown): { readonly others?: Readonly<Record<string, JsonValue>> } {
+  const query = valueAt(view, 'attributes', 'query');
+  const normal = new Map<string, unknown>(Object.entries(readQuery(view)));
+  const isOther = (name: string) => name !== 'type' && normal.get(name) === undefined;
+  const others = Object.entries(isObject(query) ? query : {}).filter(([name]) => isOther(name));
+  return others.length > 0 ? { others: Object.fromEntries(others) as Record<string, JsonValue> } : {};
+}
+
+/** The part among `otherQueryParts` that is known in other forms: an undo could not write it again. */
+export function findOtherForm(others: Readonly<Record<string, JsonValue>>): string | undefined {
+  return PARTS.find((name) => Object.hasOwn(others, name));
+}
+
+/** The parts of a query, each undefined where its form is not known. */
+function readQuery(view: unknown) {
   const query = valueAt(view, 'attributes', 'query');
   const type = textAt(view, 'attributes', 'query-type') ?? textAt(query, 'type');
+  const fields = valueAt(query, 'fields');
+  const isOfView = isObject(fields) && Object.keys(fields).every((name) => name === type);
   return {
     type,
-    filter: (listAt(query, 'filter') ?? []).flatMap(parseFilters),
-    fields: toFieldNames(listAt(query, 'fields') ?? listAt(query, 'fields', type ?? '')),
-    sort: toFieldNames(listAt(query, 'sort')),
+    filter: readEach(valueAt(query, 'filter'), parseFilters),
+    fields: readEach(isOfView ? fields[type ?? ''] : fields, parseName),
+    sort: readEach(valueAt(query, 'sort'), parseName),
   };
 }
 
-const KNOWN_PARTS = ['type', 'filter', 'fields', 'sort'];
-
-/** The parts of a saved view's query that have no place in its normal form, if there are some. An update without them removes them. */
-export function otherQueryParts(view: unknown): { readonly others?: Readonly<Record<string, JsonValue>> } {
-  const query = valueAt(view, 'attributes', 'query');
-  const others = Object.entries(isObject(query) ? query : {}).filter(([name]) => !KNOWN_PARTS.includes(name));
-  return others.length > 0 ? { others: Object.fromEntries(others) as Record<string, JsonValue> } : {};
+/** @returns undefined for what is no list, or has an item that cannot be read */
+function readEach<T>(list: unknown, read: (item: unknown) => readonly T[] | undefined): readonly T[] | undefined {
+  const items = list ?? [];
+  const parsed = Array.isArray(items) ? items.map(read) : [undefined];
+  return parsed.every((item) => item !== undefined) ? parsed.flat() : undefined;
 }
 
 export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
@@ -76,20 +101,21 @@ export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
 
 /** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
 function parseFilters(item: unknown) {
-  const toFilter = (field: string, operator: string, value: unknown) => {
-    return {
-      field: canonicalField(field),
-      operator: canonicalOperator(operator),
-      value: [value ?? []].flat().map(String),
-    };
-  };
-  const field = textAt(item, 'field');
-  if (field !== null) return [toFilter(field, textAt(item, 'operator') ?? '', valueAt(item, 'value'))];
-  return Object.entries(item ?? {}).flatMap(([name, operators]) =>
-    Object.entries(operators ?? {}).map(([operator, value]) => toFilter(name, operator, value)),
+  const { field, operator, value, ...others } = toFields(item);
+  const isFlat = typeof field === 'string' && Object.keys(others).length === 0;
+  const conditions = Object.entries(toFields(item)).flatMap(([name, operators]) =>
+    isObject(operators) ? Object.entries(operators).map((each) => [name, ...each]) : [[name]],
   );
+  return isObject(item) ? readEach(isFlat ? [[field, operator, value]] : conditions, parseCondition) : undefined;
 }
 
-function toFieldNames(list: readonly unknown[] = []): readonly string[] {
-  return list.map((item) => mapSorted(String(item), canonicalField));
+function parseCondition(condition: unknown) {
+  const [field, operator, value] = condition as readonly [string, unknown, unknown];
+  const values = [value ?? []].flat();
+  if (typeof operator !== 'string' || !values.every(isScalar)) return undefined;
+  return [{ field: canonicalField(field), operator: canonicalOperator(operator), value: values.map(String) }];
+}
+
+function parseName(name: unknown): readonly string[] | undefined {
+  return typeof name === 'string' ? [mapSorted(name, canonicalField)] : undefined;
 }

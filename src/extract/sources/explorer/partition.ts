@@ -88,7 +88,7 @@ async function fetchFirstPage({ client }: ExtractContext, args: OperationArgs<ty
 /** Failures of a query that is too large: the explorer stops after 60 seconds (docs/services/platform.md#limits). */
 const OVERLOAD_FAILURES: readonly FailureKind[] = ['server', 'timeout', 'truncated', 'too-large'];
 
-function isOverload(error: unknown): error is ServiceError {
+export function isOverload(error: unknown): error is ServiceError {
   return error instanceof ServiceError && OVERLOAD_FAILURES.includes(error.failure);
 }
 
