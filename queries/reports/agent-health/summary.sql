@@ -78,10 +78,13 @@ with
     from pools_before
   ),
   attached as (
-    select count(distinct row(links.target, links.workspace_id)) as stranded_workspaces
-    from agent_pool_workspaces_at($as_of) as links
+    -- where those of a pool are not listed, the number may be too low, and 0 says nothing
+    select
+      coalesce(sum(workspaces), 0)::bigint as known,
+      if(count(*) > count(workspaces), nullif(known, 0), known) as stranded_workspaces,
+    from pool_workspaces($as_of)
     join pools using (target, pool_id)
-    where links.relation = 'attached' and pools.live = 0
+    where pools.live = 0
   ),
   counted as (
     select
@@ -112,9 +115,10 @@ select
     pools,
     if(pools = 1, 'pool', 'pools'),
     if(pools = 1 or pools_without_live_agents = 1, 'has', 'have'),
-    case coalesce(stranded_workspaces, 0)
-      when 0 then ''
-      when 1 then ', and 1 workspace waits'
+    case
+      when pools_without_live_agents is null or stranded_workspaces = 0 then ''
+      when stranded_workspaces is null then ', and it is not known how many workspaces wait'
+      when stranded_workspaces = 1 then ', and 1 workspace waits'
       else format(', and {:,} workspaces wait', stranded_workspaces)
     end,
     if(unknown_pools between 1 and pools - 1, format(', of {:,} it is not known', unknown_pools), ''),
