@@ -77,14 +77,21 @@ with
       (select count(*) from agents_before($as_of) where is_live(status)) as live_agents,
     from pools_before
   ),
+  waiting as (
+    select counted.* from pool_workspaces($as_of) as counted join pools using (target, pool_id) where pools.live = 0
+  ),
   attached as (
-    -- where those of a pool are not listed, the number may be too low, and 0 says nothing
     select
-      coalesce(sum(workspaces), 0)::bigint as known,
-      if(count(*) > count(workspaces), nullif(known, 0), known) as stranded_workspaces,
-    from pool_workspaces($as_of)
-    join pools using (target, pool_id)
-    where pools.live = 0
+      -- a workspace may be attached to two of them; where a pool counts fewer than it has rows, these are those of an earlier pull
+      (
+        select count(distinct row(target, workspace_id))
+        from agent_pool_workspaces_at($as_of)
+        semi join (from waiting where workspaces >= waiting.named) using (target, pool_id)
+        where relation = 'attached'
+      ) as named,
+      coalesce(sum(if(workspaces < waiting.named, workspaces, workspaces - waiting.named)), 0)::bigint as others,
+      count(*) > count(workspaces) as are_some_unlisted,
+    from waiting
   ),
   counted as (
     select
@@ -98,7 +105,8 @@ with
       agent_counts.agents_unknown,
       agent_counts.unnamed_agents,
       if(is_known, pool_counts.empty_pools, null) as empty_pools,
-      if(is_known, attached.stranded_workspaces, null) as stranded_workspaces,
+      -- where those of a pool are not listed, the number may be too low, and 0 says nothing
+      if(is_known, nullif(named + others, if(are_some_unlisted, 0, null)), null) as stranded_workspaces,
       pool_counts.unknown_pools,
       case when state.comparable then before_counts.pools end as pools_before,
       case when state.comparable then before_counts.agents end as agents_before,
