@@ -16,11 +16,12 @@ import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
 import { readRules } from '../../tell/findings/rules.ts';
 import { openTransport, resolveMailSettings } from '../../tell/mail/transport.ts';
 import { formatAge } from '../../tell/reports/format.ts';
+import { readLatest } from '../../warehouse/latest.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { freeBytes } from '../../warehouse/storage.ts';
-import { explainFuture, readLatest } from '../run.ts';
+import { explainFuture } from '../run.ts';
 import { checkToken, correctNamespace, type Ending, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
@@ -73,7 +74,7 @@ async function checkWarehouse(config: Config, now: Date): Promise<readonly Check
   const list = createCheckList('warehouse');
   const { published } = warehouseFiles(config.data);
   try {
-    const latest = await withPublished(config, ({ database, files }) => readLatest(database, files));
+    const latest = await withPublished(config, readLatest);
     list.ok('published', published);
     const problem = latest && explainFuture(latest, now);
     if (problem !== undefined) list.fail('clock', problem, repairWarehouse(problem));
