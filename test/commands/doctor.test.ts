@@ -1,3 +1,5 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
@@ -65,6 +67,36 @@ describe('doctor', () => {
     expect(failed).not.toContain('nomad volumes');
     expect(checks.every(({ ok, repair }) => ok === (repair === undefined))).toBe(true);
     expect(stdout).not.toContain('wrong-token');
+  });
+
+  test('looks at the lake: not there yet, sound, damaged, in a bucket that nothing answers for', async () => {
+    const place = await testProject({ workspaces: 5 });
+    const useLake = (lake: string) => place.configure((config) => Object.assign(config, { lake }));
+    const check = async (options = {}) => {
+      const { stdout } = await place.tidemark(['doctor', '--json'], options);
+      const checks = JSON.parse(stdout) as { ok: boolean; about: string; check: string; detail: string }[];
+      const lines = checks.map(({ ok, about, check, detail }) => `${ok ? 'ok' : 'FAIL'} ${about} ${check}: ${detail}`);
+      return lines.filter((line) => / lake /u.test(line));
+    };
+    const lake = join(place.folder, 'lake');
+    await useLake(lake);
+    expect(await check()).toEqual([`ok lake reachable: none yet at ${lake}: the next run creates it`]);
+    await place.pull(['--target', 'consul']);
+    expect(await check()).toEqual([
+      expect.stringMatching(/^ok lake reachable: \d+ tables at /u),
+      'ok lake writable: a second writer of one file is refused',
+      expect.stringMatching(/^ok lake log: has the runs of this warehouse up to /u),
+    ]);
+    expect(await readdir(join(lake, '_staging'))).toEqual([]);
+    await writeFile(join(lake, 'runs_changes', '_delta_log', '00000000000000000000.json'), 'no commit');
+    expect((await check()).at(-1)).toMatch(/^FAIL lake log: .*00000000000000000000\.json/u);
+    await useLake('s3://estate/lake');
+    const key = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG' };
+    const nowhere = {
+      env: { ...key, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' },
+      timeouts: { backoffMs: 1, maxBackoffMs: 2 },
+    };
+    expect(await check(nowhere)).toEqual([expect.stringMatching(/^FAIL lake reachable: /u)]);
   });
 
   test('a proxy that is down is what to repair, and not the service', async () => {

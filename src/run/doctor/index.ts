@@ -22,6 +22,7 @@ import { withPublished } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { freeBytes } from '../../warehouse/storage.ts';
 import { explainFuture } from '../run.ts';
+import { checkLake, type LakeContext } from './check-lake.ts';
 import { checkToken, correctNamespace, type Ending, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
@@ -33,8 +34,8 @@ import {
   type TargetProbe,
 } from './probe-sources.ts';
 
-/** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
-export async function diagnose(config: Config, context: WorkContext, known: readonly SourceDefinition[]) {
+/** Checks every target and its sources with a few cheap calls, the warehouse, the lake and the mail server. Leaves nothing changed. */
+export async function diagnose(config: Config, context: WorkContext & LakeContext, known: readonly SourceDefinition[]) {
   const clients = createProbeClients(config, context);
   const files = createSqlFiles(overlayRoots(config.directory));
   const shared = { ...context, ...config.thresholds, files, clients, known };
@@ -44,6 +45,7 @@ export async function diagnose(config: Config, context: WorkContext, known: read
     ...checkConfiguration(config),
     ...targets.flat(),
     ...(await checkWarehouse(config, context.clock.now())),
+    ...(await checkLake(config, context)),
     ...(await checkMail(config, context.redactor)),
   ];
 }
