@@ -99,6 +99,35 @@ describe('doctor', () => {
     expect(await check(nowhere)).toEqual([expect.stringMatching(/^FAIL lake reachable: /u)]);
   });
 
+  test('two services behind one balancer are told from the members of one cluster', async () => {
+    let [asked, isBalanced] = [0, false];
+    const other = {
+      cluster_id: 'other',
+      cluster_name: 'vault-cluster-2',
+      initialized: true,
+      sealed: false,
+      version: '1.15.0',
+    };
+    const place = await testProject({
+      workspaces: 5,
+      flavor: 'hashicorp',
+      faultHook: ({ path }) =>
+        isBalanced && path === '/v1/sys/health' && asked++ % 2 === 0
+          ? { status: 200, body: JSON.stringify(other) }
+          : undefined,
+    });
+    const check = async () => {
+      const { stdout } = await place.tidemark(['doctor', '--json']);
+      const checks = JSON.parse(stdout) as { about: string; check: string; detail: string }[];
+      return checks.filter(({ check }) => check === 'identity').map(({ about, detail }) => `${about}: ${detail}`);
+    };
+    expect(await check()).toEqual([]);
+    isBalanced = true;
+    expect(await check()).toEqual([
+      expect.stringMatching(/^vault: two connections reached two services: .*cluster_id.* and .*cluster_id/u),
+    ]);
+  });
+
   test('a proxy that is down is what to repair, and not the service', async () => {
     const place = await testProject({ workspaces: 5 });
     const { exit, stdout } = await place.tidemark(['doctor'], {

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { Config, Target, Thresholds } from '../../config/config.ts';
 import { parseSmtpUrl } from '../../config/mail.ts';
+import { canonicalJson } from '../../core/canonical-json.ts';
 import type { WorkContext } from '../../core/context.ts';
 import { formatError, TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
@@ -8,9 +9,10 @@ import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { secretWeakness } from '../../core/redact/weak-secrets.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
-import { HINTS } from '../../http/errors.ts';
+import { catchFailure, HINTS, ServiceError } from '../../http/errors.ts';
 import { lacksNamespace } from '../../services/classify-error.ts';
 import type { ServiceClient, ServiceClients } from '../../services/client.ts';
+import { identifyService } from '../../services/describe-server.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
 import { readRules } from '../../tell/findings/rules.ts';
@@ -155,6 +157,7 @@ async function checkTarget(context: CheckContext, target: Target): Promise<reado
     }
     return list.checks;
   }
+  await checkIdentity(list, clients, target);
   const now = clock.now();
   const isAccepted = checkToken(list, target, probe, { now, tokenDays });
   await checkWriteToken(list, clients, target, { now, tokenDays });
@@ -164,6 +167,16 @@ async function checkTarget(context: CheckContext, target: Target): Promise<reado
   if (isAccepted) await checkListings(list, files, target, probe);
   checkSelection(list, target, known);
   return list.checks;
+}
+
+/** Asks over two connections: two services behind one balancer look like gains and losses of rows each night. */
+async function checkIdentity(list: CheckList, clients: ServiceClients, target: Target): Promise<void> {
+  const ask = () => identifyService(clients, target).catch(catchFailure(() => true));
+  const answers = [await ask(), await ask()];
+  const said = answers.flatMap((one) => (one === null || one instanceof ServiceError ? [] : [canonicalJson(one)]));
+  if (new Set(said).size < 2) return;
+  const repair = `${target.name}: set \`url\` to the members of one cluster: two services answer there`;
+  list.fail('identity', `two connections reached two services: ${said.join(' and ')}`, repair);
 }
 
 /** Reports the token that applies changes, without using it for anything else. */
