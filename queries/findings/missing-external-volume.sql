@@ -5,14 +5,14 @@
 -- subject: volume
 -- many: registered volumes{of} do not exist in the provider
 -- repair: deregister the volumes
--- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list its volumes, or where another plugin may have it
+-- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list its volumes, where another plugin may have it, or where its claims are not counted
 with
   claimed as (
     select distinct target, namespace, volume_id
     from volume_allocations
   ),
   unclaimed as (
-    select volumes.*
+    select volumes.*, current_readers + current_writers is null as may_be_claimed,
     from volumes
     left join claimed
       on claimed.target = volumes.target
@@ -51,6 +51,7 @@ select
   case
     when is_ambiguous then format('{} may be a volume of {} or of another plugin', external_id, coalesce(plugin_id, '?'))
     when not is_listed then format('plugin {} does not list its volumes', coalesce(plugin_id, '?'))
+    when may_be_claimed then 'the service does not count its claims'
     else format(
       'Volume {} is registered, but plugin {} does not have {}',
       concat_ws('/', namespace, coalesce(name, volume_id)),
@@ -65,5 +66,5 @@ select
     'external_id', external_id
   ) as detail,
   'plugin ' || plugin_id as group_key,
-  not is_listed or is_ambiguous as unknown,
+  not is_listed or is_ambiguous or may_be_claimed as unknown,
 from missing

@@ -4,12 +4,12 @@
 -- subject: key
 -- many: keys have more than `keyVersionsKept` versions enabled
 -- repair: disable the old versions
--- grain: one row per such key; unknown where its newest version is not reported
+-- grain: one row per such key; unknown where its newest or its lowest enabled version is not reported
 -- parameters: $key_versions_kept
--- A `min_enabled_version` of 0, the default, enables all versions, as 1 does (docs/services/secrets.md#keys).
+-- A key that has no more than `keyVersionsKept` versions at all has not too many enabled.
 with
   counted as (
-    select *, latest_version - greatest(coalesce(min_enabled_version, 0), 1) + 1 as versions_enabled
+    select *, versions_enabled(latest_version, min_enabled_version) as versions_enabled
     from keys
   )
 select
@@ -17,7 +17,8 @@ select
   name as subject_id,
   name as subject_name,
   case
-    when versions_enabled is null then 'its newest version is not reported'
+    when latest_version is null then 'its newest version is not reported'
+    when min_enabled_version is null then 'its lowest enabled version is not reported'
     else format('Key {} has {} versions enabled', name, versions_enabled)
   end as title,
   json_object(
@@ -30,4 +31,4 @@ select
   versions_enabled as weight,
   versions_enabled is null as unknown,
 from counted
-where versions_enabled is null or versions_enabled > $key_versions_kept
+where coalesce(versions_enabled, latest_version, $key_versions_kept + 1) > $key_versions_kept

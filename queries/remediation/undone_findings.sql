@@ -17,7 +17,7 @@ with
     from undone
     join findings on findings.finding_id = undone.finding_id and findings.state in ('new', 'open')
     where
-      undone.until > $now::timestamptz
+      undone.until > greatest($now::timestamptz, undone.finished_at)
       and not exists (
         from finding_events
         where
@@ -31,7 +31,7 @@ with
         order by undone.started_at, undone.plan_id, undone.action_id
       ) = 1
   )
-select plan_id, owner, until, list(finding_id order by finding_id) as ids
+select plan_id, owner, until, max(finished_at) as undone_at, list(finding_id order by finding_id) as ids
 from wanted
 group by plan_id, owner, until
 order by plan_id, until;

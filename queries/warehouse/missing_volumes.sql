@@ -19,5 +19,5 @@ anti join (from unknown_parts_at(at_time) where source = 'volumes') as unknown
   on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
 where
   volumes.external_id is not null
-  and coalesce(volumes.current_readers, 0) = 0
-  and coalesce(volumes.current_writers, 0) = 0;
+  and volumes.current_readers = 0
+  and volumes.current_writers = 0;

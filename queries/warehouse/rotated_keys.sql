@@ -3,7 +3,7 @@
 create or replace {{scope}}macro rotated_keys(at_time) as table
 select
   keys.*,
-  keys.latest_version - greatest(coalesce(keys.min_enabled_version, 0), 1) + 1 as versions_enabled,
+  versions_enabled(keys.latest_version, keys.min_enabled_version) as versions_enabled,
   arg_max_null(versions.creation_time, versions.version) as rotated_at,
 from keys_at(at_time) as keys
 left join key_versions_at(at_time) as versions

@@ -99,11 +99,13 @@ export async function findFinishedResult({ plan_id, actions }: Plan, config: Con
 
 /**
  * @param results in the order of the plan; actions that were not reached are left out
+ * @param leftUnconfirmed how many of those are in doubt since an earlier apply: they may have taken effect
  * @param stopped why it stopped before the end
  */
-function toApplyResult(planId: string, results: readonly ActionResult[], stopped?: TidemarkError) {
+function toApplyResult(planId: string, results: readonly ActionResult[], leftUnconfirmed = 0, stopped?: TidemarkError) {
   const end = stopped ? { reason: formatError(stopped), exit: stopped.exit } : null;
-  return { plan_id: planId, rows: results.map(({ event: _, ...row }) => row), stopped: end };
+  const rows = results.map(({ event: _, ...row }) => row);
+  return { plan_id: planId, rows, left_unconfirmed: leftUnconfirmed, stopped: end };
 }
 
 /**
@@ -243,7 +245,8 @@ class Progress {
     const { plan_id, playbook, actions } = this.#ctx.plan;
     if (stopped) this.#ctx.context.log.warn(`plan ${plan_id} of ${playbook} is stopped: ${formatError(stopped)}`);
     const results = actions.flatMap((action) => this.#results.get(action) ?? []);
-    return toApplyResult(plan_id, results, stopped);
+    const left = this.pendingActions().flatMap((action) => this.#previous(action) ?? []);
+    return toApplyResult(plan_id, results, left.filter(isUnsettled).length, stopped);
   }
 
   /** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */

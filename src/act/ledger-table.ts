@@ -72,9 +72,11 @@ export async function syncLedger(warehouse: Warehouse, config: Config, now: Date
   // The findings of each undo are accepted once: an acceptance that has ended since, because they got worse, stays ended.
   const { database, files } = warehouse;
   const undone = await database.rows(files.read('remediation/undone_findings'), { now: now.toISOString() });
-  for (const { ids, plan_id, owner, until } of undone) {
+  for (const { ids, plan_id, owner, until, undone_at } of undone) {
     const acceptance = { reason: `undone by plan ${plan_id}`, owner: String(owner), until: new Date(String(until)) };
-    await acceptFindings(warehouse, { ...acceptance, ids: ids as readonly string[] }, now);
+    // an acceptance before its undo, as a clock that went back would date it, would be followed by another one in each run
+    const at = new Date(Math.max(now.getTime(), Date.parse(String(undone_at))));
+    await acceptFindings(warehouse, { ...acceptance, ids: ids as readonly string[] }, at);
   }
 }
 

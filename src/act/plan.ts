@@ -36,8 +36,9 @@ export async function createPlan(options: PlanOptions) {
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
   if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
-  const warehouseId = await identifyPublished(options);
-  return withPublished(config, (published) => planFrom(published, warehouseId, options));
+  return withPublished(config, async (published) =>
+    planFrom(published, await identifyPublished(published, options), options),
+  );
 }
 
 async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: PlanOptions) {

@@ -3,6 +3,7 @@ import type { Context } from '../core/context.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import { parseFacts, recordFacts } from '../run/lifecycle.ts';
+import { chooseTime } from '../warehouse/latest.ts';
 import { withWarehouse } from '../warehouse/session.ts';
 import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
@@ -21,8 +22,9 @@ export async function importFacts(context: Context, file: string): Promise<void>
   const now = context.clock.now();
   const document = readNamedFile(resolve(context.cwd, file), { name: file, maxKibibytes: MAX_KIBIBYTES });
   const facts = parseFacts(document, file, now);
-  const added = await withWarehouse({ config, purpose: 'lifecycle import', now, log: context.log }, (warehouse) =>
-    recordFacts(warehouse, facts, 'imported', now),
+  const session = { config, purpose: 'lifecycle import', now, log: context.log };
+  const added = await withWarehouse(session, async (warehouse) =>
+    recordFacts(warehouse, facts, 'imported', await chooseTime(warehouse, now)),
   );
   const result = { facts: facts.length, new: added, data_as_of: facts[0]?.data_as_of ?? null };
   const rest = added < facts.length ? '; the warehouse has the others, or newer ones' : '';

@@ -143,13 +143,18 @@ function formatSelection({ findings, subjects, limit, remaining }: NonNullable<P
   return `selected: ${chosen.join(', ')}; ${plural(remaining, 'finding')} not selected`;
 }
 
-export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: Plan, style: TableStyle): string {
+export function formatApplyResult(applied: ApplyResult, { actions }: Plan, style: TableStyle): string {
+  const { rows, left_unconfirmed: left, stopped } = applied;
   const summaries = new Map(actions.map(({ action_id, summary }) => [action_id, summary]));
   const lines = rows.map(({ action_id, status, reason }) => [action_id, status, summaries.get(action_id), reason]);
   const labels = ['id', 'status', 'action', 'reason'];
   const table = formatTable(labels, lines, { ...style, wholeColumns: ['id'] });
-  const remaining = actions.length - rows.length;
-  const counts = [...countStatuses(rows), ...(remaining > 0 ? [`${remaining} not reached`] : [])].join(', ');
+  const remaining = actions.length - rows.length - left;
+  const others = [
+    ...(left > 0 ? [`${left} still unconfirmed`] : []),
+    ...(remaining > 0 ? [`${remaining} not reached`] : []),
+  ];
+  const counts = [...countStatuses(rows), ...others].join(', ');
   const end = stopped ? `; stopped: ${clean(stopped.reason)}` : '';
   return `${lines.length === 0 ? 'no actions were applied\n' : table}\n${counts}${end}\n`;
 }

@@ -31,6 +31,7 @@ function integerOrNumber(literal: string): number | bigint {
 
 const QUOTE = 34;
 const COMMA = 44;
+const COLON = 58;
 const ZERO = 48;
 const NINE = 57;
 const OPEN_LIST = 91;
@@ -131,6 +132,31 @@ export function findRepeatedName(text: string): number | undefined {
   };
   parse(text, null, { onDuplicateKey });
   return found;
+}
+
+/**
+ * The same for what was parsed already, and fast where there is none. DuckDB takes the first of two fields with one name, and `parseJson`
+ * the last one: what was checked would not be what is loaded.
+ */
+export function findContradiction(text: string, parsed: unknown): number | undefined {
+  return countColons(text) === countFields(parsed) ? undefined : findRepeatedName(text);
+}
+
+/** One for each field of an object, of two with one name as well. */
+function countColons(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === COLON) count++;
+  }
+  return count;
+}
+
+function countFields(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const values: unknown[] = Object.values(value);
+  return values.reduce<number>((sum, one) => sum + countFields(one), Array.isArray(value) ? 0 : values.length);
 }
 
 /** Indented JSON of a value from `parseJson` or `parseLossless`, with every digit of integers. */

@@ -80,6 +80,10 @@ export class HttpClient {
   readonly #concurrency: AdaptiveConcurrency;
   /** What a retry was last said to be for, if that concerns every request: it is said once, and the retries are counted. */
   #said: FailureKind | undefined;
+  /** The attempts since the last answer. */
+  #silence = { attempts: 0, sinceMs: 0 };
+  /** The service has been silent for longer than all attempts at one request take: whatever waits for its next attempt ends. */
+  #isGivenUp = false;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -98,7 +102,10 @@ export class HttpClient {
     const { signal, release } = linkSignals(this.#options.signal, call.signal);
     const attempt = (before: HttpFailure | undefined) => {
       const isFresh = retryPolicy !== 'safe' || needsFresh(before); // what may not be sent twice meets no connection that is being closed
-      return this.#slots(() => this.#attempt({ ...request, isFresh }, read, call, signal));
+      return this.#slots(() => {
+        if (before && this.#isGivenUp) throw new AttemptError({ ...before, retryable: 'no' });
+        return this.#attempt({ ...request, isFresh }, read, call, signal);
+      });
     };
     const sent = withRetry(attempt, {
       policy: retryPolicy,
@@ -122,7 +129,7 @@ export class HttpClient {
     }
     // A bound of the run or of the source was reached: its message says more than that the request was stopped.
     if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
-    const { message, ...problem } = result.problem;
+    const { message, ...problem } = retryPolicy === 'safe' ? this.#explainSilence(result.problem) : result.problem;
     const { origin, pathname } = request.url;
     const url = redactor.text(problem.status === undefined ? origin : pathname);
     const serviceMessage = shortenText(redactor.text(message), MAX_MESSAGE_LENGTH); // of a secret that is cut, the rest would be shown
@@ -154,11 +161,15 @@ export class HttpClient {
     const { ticket, waitedMs } = await limiter.acquire(turn);
     metrics.throttleWaitMs += waitedMs;
     const deadline = new Deadline(signal, call.attemptMs, timeouts);
+    const sentMs = performance.now();
+    if (this.#silence.attempts++ === 0) this.#silence.sinceMs = sentMs;
     let hasResponse = false;
     try {
       const response = await this.#follow(request, call, ticket, deadline.signal);
       deadline.touch();
       hasResponse = true;
+      this.#silence.attempts = 0;
+      this.#isGivenUp = false;
       const problem = redirectError(request.url, response) ?? unfinishedError(request, response);
       if (problem) {
         await response.body?.cancel();
@@ -168,9 +179,25 @@ export class HttpClient {
     } catch (error) {
       throw new AttemptError(deadline.exceeded ?? classifyAttempt(error, timeouts, hasResponse));
     } finally {
-      if (!hasResponse) limiter.onNoResponse();
+      if (!hasResponse) {
+        limiter.onNoResponse();
+        this.#onSilence(sentMs);
+      }
       deadline.dispose();
     }
+  }
+
+  /** Otherwise many requests make all of their attempts one after the other: a proxy that hangs held a target for a quarter of an hour. */
+  #onSilence(sentMs: number): void {
+    const { attempts, maxBackoffMs } = this.#options.timeouts;
+    const now = performance.now();
+    const ofOneMs = attempts * Math.max(now - sentMs, maxBackoffMs);
+    if (this.#silence.attempts > attempts && now - this.#silence.sinceMs >= ofOneMs) this.#isGivenUp = true;
+  }
+
+  /** Where nothing at all answers, a smaller query or another item gets no answer either. */
+  #explainSilence(problem: HttpFailure): HttpFailure {
+    return this.#isGivenUp && problem.failure === 'timeout' ? { ...problem, failure: 'unreachable' } : problem;
   }
 
   /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */

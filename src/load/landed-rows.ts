@@ -30,6 +30,11 @@ export function renderRowQueries(
 
 /** Read as text, by the rule for JSON: the CSV reader of DuckDB 1.5 silently turns an invalid timestamp into null. */
 const TIME = 'timestamptz';
+/**
+ * Read as text too where the rows were JSON: a value that cannot be read is unknown in its row alone. In an export the reader refuses it: the
+ * cells of a row may have moved, and JSON is asked for instead.
+ */
+const TRIED: ReadonlySet<string | undefined> = new Set(['bigint', 'boolean']);
 
 /** Times have whole seconds, whichever way a view was read: the documents have no fractions in a CSV, and some services write them. */
 const FRACTION = quoteLiteral('(:\\d\\d)\\.\\d+');
@@ -46,7 +51,9 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
   // Where null is written without quotes, a text between quotes is none, unless it is empty. DuckDB tells them apart only where it reads
   // all as text.
   const hasBare = bareNulls.length > 0;
-  const readAs = (name: string) => (hasBare || columnType(name) === TIME ? 'varchar' : (columnType(name) ?? 'varchar'));
+  const isTried = (type: string | undefined) => header.includes('extra') && TRIED.has(type); // JSON lands its other fields in one column
+  const isText = (type: string | undefined) => hasBare || type === TIME || isTried(type);
+  const readAs = (name: string) => (isText(columnType(name)) ? 'varchar' : (columnType(name) ?? 'varchar'));
   const nulls = ['', ...bareNulls].map(quoteLiteral).join(', ');
   const struct = header.map((name) => `${quoteIdent(name)}: ${quoteLiteral(readAs(name))}`).join(', ');
   const toValue = (name: string): string => {
@@ -56,6 +63,7 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
     const text = hasBare ? `if(${column} in (${nulls}), null, ${column})` : column;
     if (type === TIME)
       return `read_time(if(contains(${text}, '.'), regexp_replace(${text}, ${FRACTION}, '\\1'), ${text}))`;
+    if (isTried(type)) return `try_cast(${text} as ${type})`;
     if (hasBare) return `${text}::${type}`;
     // JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV.
     return name === 'extra' ? `json_merge_patch('{}', ${column})` : column;

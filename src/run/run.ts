@@ -13,9 +13,8 @@ import { publishToLake } from '../lake/publish.ts';
 import { landingDirectory } from '../landing/store.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import type { FindingsSummary } from '../tell/findings/evaluate.ts';
-import type { Database } from '../warehouse/database.ts';
+import { chooseTime } from '../warehouse/latest.ts';
 import { type Warehouse, type WriteWarehouse, withWarehouseLock } from '../warehouse/session.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { MailResult, Rendered } from './deliver.ts';
 import { pruneAfterRun } from './retention.ts';
 
@@ -112,7 +111,7 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
   const { database, files } = warehouse;
   const unfinished = (await listInFlight(config)).map(({ run_id }) => run_id);
   await database.run(files.read('warehouse/interrupt_runs'), { now: now.toISOString(), run_ids: unfinished });
-  const asOf = await chooseValidFrom(warehouse, options.asOf ?? now);
+  const asOf = await chooseTime(warehouse, options.asOf ?? now);
   const problem = explainFuture(asOf, now);
   if (problem !== undefined) context.log.warn(problem);
   const runId = await allocateRunId(warehouse, config, asOf);
@@ -145,21 +144,6 @@ async function recordRun<T extends Pick<RunResult, 'pulls'>>(run: RunContext, fi
 async function finishRun({ runId, asOf, clock, warehouse: { database, files } }: RunContext, status: RunStatus) {
   const finishedAt = new Date(Math.max(clock.now().getTime(), asOf.getTime())).toISOString();
   await database.run(files.read('warehouse/finish_run'), { run_id: runId, status, finished_at: finishedAt });
-}
-
-/**
- * The `valid_from` of a run: now, but always later than anything in the warehouse. So neither a clock that went back nor two runs
- * within one millisecond reorder or overlap history.
- */
-async function chooseValidFrom({ database, files }: Warehouse, now: Date): Promise<Date> {
-  const latest = await readLatest(database, files);
-  return latest && now <= latest ? new Date(latest.getTime() + 1) : now;
-}
-
-/** The latest time of the warehouse; undefined before the first run. */
-export async function readLatest(database: Pick<Database, 'rows'>, files: SqlFiles): Promise<Date | undefined> {
-  const [row] = await database.rows(files.read('warehouse/latest_run'));
-  return typeof row?.latest === 'string' ? new Date(row.latest) : undefined;
 }
 
 /** What a clock that was ahead has left, since whatever follows is dated after it; undefined for a time that is no such. */

@@ -1,5 +1,5 @@
 import { formatSeconds, MINUTE_MS } from '../core/clock.ts';
-import { parseJson } from '../core/json.ts';
+import { findContradiction, parseJson } from '../core/json.ts';
 import { isObject, listAt, textAt, valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { collectSecretFields, mayContainSecret } from '../core/redact/secret-fields.ts';
@@ -164,6 +164,8 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
       summarize(response),
       value === undefined ? explainBroken(text) : (explainWrapping(value) ?? explainWarning(value, redactor)),
     );
+  const at = findContradiction(text, value);
+  if (at !== undefined) throw misses(`an object that has a name twice, with two values (character ${at})`);
   const asked = findOther(operation, args, value);
   if (asked === undefined) return;
   const message = `the response for ${asked} describes another item`;

@@ -76,6 +76,7 @@ const DEFINITIONS = [
   'tool_versions_at',
   'lower_part',
   'versions_spread',
+  'versions_enabled',
   'rotated_keys',
   'leaf_notice',
   'told_changes',
@@ -84,6 +85,7 @@ const DEFINITIONS = [
   'is_live',
   'ended_unapplied',
   'pools_down',
+  'pool_workspaces',
   'unlisted_parts',
 ];
 

@@ -1,3 +1,5 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
@@ -65,6 +67,65 @@ describe('doctor', () => {
     expect(failed).not.toContain('nomad volumes');
     expect(checks.every(({ ok, repair }) => ok === (repair === undefined))).toBe(true);
     expect(stdout).not.toContain('wrong-token');
+  });
+
+  test('looks at the lake: not there yet, sound, damaged, in a bucket that nothing answers for', async () => {
+    const place = await testProject({ workspaces: 5 });
+    const useLake = (lake: string) => place.configure((config) => Object.assign(config, { lake }));
+    const check = async (options = {}) => {
+      const { stdout } = await place.tidemark(['doctor', '--json'], options);
+      const checks = JSON.parse(stdout) as { ok: boolean; about: string; check: string; detail: string }[];
+      const lines = checks.map(({ ok, about, check, detail }) => `${ok ? 'ok' : 'FAIL'} ${about} ${check}: ${detail}`);
+      return lines.filter((line) => / lake /u.test(line));
+    };
+    const lake = join(place.folder, 'lake');
+    await useLake(lake);
+    expect(await check()).toEqual([`ok lake reachable: none yet at ${lake}: the next run creates it`]);
+    await place.pull(['--target', 'consul']);
+    expect(await check()).toEqual([
+      expect.stringMatching(/^ok lake reachable: \d+ tables at /u),
+      'ok lake writable: a second writer of one file is refused',
+      expect.stringMatching(/^ok lake log: has the runs of this warehouse up to /u),
+    ]);
+    expect(await readdir(join(lake, '_staging'))).toEqual([]);
+    await writeFile(join(lake, 'runs_changes', '_delta_log', '00000000000000000000.json'), 'no commit');
+    expect((await check()).at(-1)).toMatch(/^FAIL lake log: .*00000000000000000000\.json/u);
+    await useLake('s3://estate/lake');
+    const key = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG' };
+    const nowhere = {
+      env: { ...key, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' },
+      timeouts: { backoffMs: 1, maxBackoffMs: 2 },
+    };
+    expect(await check(nowhere)).toEqual([expect.stringMatching(/^FAIL lake reachable: /u)]);
+  });
+
+  test('two services behind one balancer are told from the members of one cluster', async () => {
+    let [asked, isBalanced] = [0, false];
+    const other = {
+      cluster_id: 'other',
+      cluster_name: 'vault-cluster-2',
+      initialized: true,
+      sealed: false,
+      version: '1.15.0',
+    };
+    const place = await testProject({
+      workspaces: 5,
+      flavor: 'hashicorp',
+      faultHook: ({ path }) =>
+        isBalanced && path === '/v1/sys/health' && asked++ % 2 === 0
+          ? { status: 200, body: JSON.stringify(other) }
+          : undefined,
+    });
+    const check = async () => {
+      const { stdout } = await place.tidemark(['doctor', '--json']);
+      const checks = JSON.parse(stdout) as { about: string; check: string; detail: string }[];
+      return checks.filter(({ check }) => check === 'identity').map(({ about, detail }) => `${about}: ${detail}`);
+    };
+    expect(await check()).toEqual([]);
+    isBalanced = true;
+    expect(await check()).toEqual([
+      expect.stringMatching(/^vault: two connections reached two services: .*cluster_id.* and .*cluster_id/u),
+    ]);
   });
 
   test('a proxy that is down is what to repair, and not the service', async () => {

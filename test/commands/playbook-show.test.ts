@@ -48,7 +48,7 @@ test('a plan file cannot control the terminal either: who approved it, and which
 test('why an apply stopped cannot control the terminal', () => {
   const stopped = { reason: 'vault: \u001b[2J500 no\nall applied', exit: 1 } as const;
   const style = { colors: createColors(false), screen: undefined };
-  const text = formatApplyResult({ plan_id: 'p-1', rows: [], stopped }, buildTestPlan(), style);
+  const text = formatApplyResult({ plan_id: 'p-1', rows: [], left_unconfirmed: 0, stopped }, buildTestPlan(), style);
   expect(text).not.toMatch(/\p{Cc}(?<!\n)/u);
   expect(text).not.toMatch(/^all applied/mu);
 });

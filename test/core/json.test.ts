@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson, parseLossless, printJson, sliceElements, sliceFields } from '../../src/core/json.ts';
+import {
+  findContradiction,
+  parseJson,
+  parseLossless,
+  printJson,
+  sliceElements,
+  sliceFields,
+} from '../../src/core/json.ts';
 
 describe('JSON that keeps its digits', () => {
   it('gives integers beyond 2^53 as bigint, others as numbers', () => {
@@ -31,6 +38,20 @@ describe('JSON that keeps its digits', () => {
   it('takes the last of two equal keys, with and without large integers', () => {
     expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 });
     expect(parseJson('{"a":1,"a":9007199254740993}')).toEqual({ a: 9007199254740993n });
+  });
+
+  it('finds an object that has a name twice, with two values', () => {
+    const find = (text: string) => findContradiction(text, parseJson(text));
+    const texts = [
+      '{"a":1,"b":{"a":2,"c":":"}}',
+      '[{"a":1},{"a":2}]',
+      '{"a":1,"a":1}',
+      '"a:b"',
+      '{"__proto__":{"a":1}}',
+    ];
+    expect(texts.map(find)).toEqual(texts.map(() => undefined));
+    expect(find('{"a":1,"a":2}')).toBe(8);
+    expect(find('[{"b":[{"\\u0061":1,"x":9007199254740993,"a":2}]}]')).toBeGreaterThan(0);
   });
 
   it('refuses hostile depth, and counts no brackets within strings', () => {

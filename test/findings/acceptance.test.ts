@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acceptFindings } from '../../src/tell/findings/evaluate.ts';
+import { chooseTime } from '../../src/warehouse/latest.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { driftFindings, pullAndEvaluate, runTime, workspace } from '../helpers/drift-history.ts';
 import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';
@@ -40,7 +41,28 @@ async function acceptedAndLeftOut() {
   return opened;
 }
 
+/** The state that reports and mails show. */
+async function shownState({ database }: FindingsWarehouse, day: number) {
+  const [row] = await database.rows('select state from finding_states_at($at, null)', { at: runTime(day) });
+  return row?.state;
+}
+
 describe('an accepted finding', () => {
+  test('is shown as accepted where the clock went back since the last run', async () => {
+    const { warehouse, id } = await openFinding();
+    await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date('2026-10-31T02:15:00Z'));
+    expect(await shownState(warehouse, 10)).toBe('accepted');
+  });
+
+  test('is dated before the next run where the clock goes back after it', async () => {
+    const { warehouse, id } = await openFinding();
+    await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(9)));
+    const at = await chooseTime(warehouse, new Date(runTime(3)));
+    await warehouse.pull(at.toISOString(), 'acme', 'workspaces', { workspaces: [workspace('ws-1', false)] });
+    await warehouse.evaluate(at.toISOString());
+    expect(await shownState(warehouse, 10)).toBe('resolved');
+  });
+
   test('is not reported until it expires, then is new again', async () => {
     const { warehouse, id, one } = await openFinding();
     await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(2)));

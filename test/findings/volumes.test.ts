@@ -85,6 +85,7 @@ describe('volumes and their storage provider', () => {
       volumes: [
         volume('held'),
         volume('missing'),
+        volume('missing-uncounted', { current_writers: null }),
         volume('missing-claimed'),
         volume('missing-written', { current_writers: 1 }),
         volume('no-external-id', { external_id: null, plugin_id: 'gce' }),
@@ -121,7 +122,7 @@ describe('volumes and their storage provider', () => {
   test('missing-external-volume: registered, not listed by its plugin, and unclaimed', async () => {
     expect(await warehouse.seen('missing-external-volume')).toEqual({
       found: ['default/missing', 'default/same-id-elsewhere'],
-      unknown: ['default/cannot-list', 'default/no-external-id', 'default/not-asked'],
+      unknown: ['default/cannot-list', 'default/missing-uncounted', 'default/no-external-id', 'default/not-asked'],
     });
     expect(await warehouse.findings('missing-external-volume', 'other')).toEqual([]);
     expect((await warehouse.findings('missing-external-volume'))[0]?.detail).toEqual({

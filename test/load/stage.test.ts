@@ -154,8 +154,8 @@ test('the row of a repeated key is found in CSV whose cells have quotes that csv
 });
 
 /** A landed export of `tf_versions`, whose rows name the workspaces that use a version. */
-function landVersions(rows: readonly string[], longestLine: number): Landed {
-  const columns = ['version', 'workspace_count', 'workspaces'];
+function landVersions(rows: readonly string[], longestLine: number, more: readonly string[] = []): Landed {
+  const columns = ['version', 'workspace_count', 'workspaces', ...more];
   const text = [columns.join(','), ...rows, ''].join('\n');
   writeFileSync(join(folder, 'tf_versions.csv'), text);
   const file = {
@@ -168,6 +168,17 @@ function landVersions(rows: readonly string[], longestLine: number): Landed {
   } as const;
   return toLanded('acme', 'tf_versions', [file]);
 }
+
+test('a number that cannot be read is unknown in its row where the rows were JSON, and refused in an export', async () => {
+  const landed = landVersions(['"1.0","many","a",""', '"1.1","2","a,b","{""x"": 1}"'], 100, ['extra']);
+  expect((await stageOf(landed)).facts.get(landed)).toMatchObject({ landed: 2, error: undefined });
+  expect(await database.rows('select version, workspace_count from stage_tf_versions order by version')).toEqual([
+    { version: '1.0', workspace_count: null },
+    { version: '1.1', workspace_count: 2 },
+  ]);
+  const exported = landVersions(['"1.0","many","a"'], 100);
+  expect((await stageOf(exported)).facts.get(exported)).toMatchObject({ error: expect.any(Error) });
+});
 
 const MEBIBYTE = 1024 * 1024;
 

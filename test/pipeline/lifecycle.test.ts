@@ -77,6 +77,14 @@ test('import takes newer facts, keeps what a document lacks, and a moment has wh
   expect(again.stdout).toBe('0 new facts of 3, as of 2026-11-23; the warehouse has the others, or newer ones\n');
 });
 
+test('import holds for what a run of a clock that was ahead has recorded', async () => {
+  const { folder, pull, rows, tidemark } = await testProject();
+  await pull([...ONE_SOURCE, '--now', '2026-12-24T02:15:00Z']);
+  await writeFile(join(folder, 'terraform.json'), JSON.stringify(answer('terraform', [{ name: '1.15', isEol: true }])));
+  await tidemark(['lifecycle', 'import', 'terraform.json', '--now', NEXT_DAY]);
+  expect((await rows(SUPPORT, { product: 'terraform' }))[0]).toMatchObject({ ended: true, origin: 'imported' });
+});
+
 const CYCLE = { name: '1.16' };
 test.each([
   ['{"releases": [', 'facts.json is not JSON'],

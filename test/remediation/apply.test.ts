@@ -249,6 +249,18 @@ test('an action that the service accepted and a read does not show is unconfirme
   expect(harness.writes()).toHaveLength(3);
 });
 
+test('an apply that is stopped at once tells what an earlier one left unconfirmed from what was never tried', async () => {
+  const plan = await harness.useApprovedPlan();
+  harness.faultHook = ({ method, path }) =>
+    method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 204 } : undefined;
+  await harness.apply(['--max-failures', '1'], 1);
+  const { folder, planFile, tidemark } = harness.place;
+  writeFileSync(join(folder, 'data', 'STOP'), '');
+  const { stdout } = await tidemark(['playbook', 'apply', planFile]);
+  await rm(join(folder, 'data', 'STOP'));
+  expect(stdout).toContain('1 still unconfirmed, 2 not reached; stopped: ');
+});
+
 test('an action whose subject cannot be read is not sent', async () => {
   await harness.useApprovedPlan();
   harness.faultHook = ({ method }) =>

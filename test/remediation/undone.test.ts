@@ -2,9 +2,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { syncLedger } from '../../src/act/ledger-table.ts';
 import type { Plan } from '../../src/act/plan-file.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
+import { withWarehouse } from '../../src/warehouse/session.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import { QUIET } from '../helpers/report-warehouse.ts';
 
 type Scoped = readonly boolean[];
 
@@ -80,6 +85,23 @@ test('an undo during a run, which holds the warehouse, is accepted by the next r
   expect(await accepted(place)).toEqual([]);
   expect((await runNight(place)).actions).toEqual([]);
   expect(await accepted(place)).toHaveLength(2);
+});
+
+test('is accepted as of the undo where the clock went back after it: dated earlier, each run would accept it again', async () => {
+  const place = await createPlace();
+  const applied = await runNight(place);
+  const ahead = new Date(place.sandbox.now.getTime() + 3_600_000).toISOString();
+  const lock = await acquireLock(join(place.folder, 'data', 'lock'), 'a run');
+  const { tidemark } = place;
+  await undo({ ...place, tidemark: (words) => tidemark([...words, '--now', ahead]) }, applied);
+  await lock.release();
+  const now = place.sandbox.now;
+  const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
+  await withWarehouse({ config, purpose: 'a run', now, log: QUIET }, (warehouse) => syncLedger(warehouse, config, now));
+  expect(
+    await place.rows(`select distinct changed_at >= (select max(finished_at) from actions) as is_later
+      from finding_events where reason = 'accepted'`),
+  ).toEqual([{ is_later: true }]);
 });
 
 test('the acceptance ends after `--accept-days`, and 0 accepts nothing', async () => {

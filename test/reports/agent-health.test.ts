@@ -5,7 +5,12 @@ const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
 const THIRD = '2026-11-03T02:15:00Z';
 
-const pool = (id: string) => ({ pool_id: `apool-${id}`, name: id, organization_scoped: true });
+const pool = (id: string, workspaces: number | null = 0) => ({
+  pool_id: `apool-${id}`,
+  name: id,
+  organization_scoped: true,
+  relationships: { workspaces },
+});
 const agent = (
   id: string,
   poolId: string,
@@ -40,7 +45,7 @@ describe('the agent-health report', () => {
   it('says of no workspace that it waits where the agents were never pulled, and shows sixty agents of a pool', async () => {
     const warehouse = await createReportWarehouse();
     const links = [{ pool_id: 'apool-one', workspace_id: 'ws-a', relation: 'attached' }];
-    const pools = { agent_pools: [pool('one')], agent_pool_workspaces: links };
+    const pools = { agent_pools: [pool('one', 1)], agent_pool_workspaces: links };
     await warehouse.pull(FIRST, { ...pools, agents: 'failed' });
     const unknown = await warehouse.data('agent-health', FIRST, ['pools']);
     expect(unknown.pools).toMatchObject([{ who: '1 attached', agents: null, live: null, squares: [] }]);
@@ -55,7 +60,7 @@ describe('the agent-health report', () => {
   it('does not know whether an agent works whose status is not documented, or whose last ping is to come', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, {
-      agent_pools: [pool('odd'), pool('down')],
+      agent_pools: [pool('odd', 1), pool('down')],
       agents: [
         agent('draining', 'odd', 'draining', FIRST),
         agent('untold', 'odd', null, FIRST),
@@ -102,7 +107,7 @@ describe('the agent-health report', () => {
       relation,
     });
     await warehouse.pull(FIRST, {
-      agent_pools: [pool('idle'), pool('busy'), pool('dead'), pool('empty')],
+      agent_pools: [pool('idle'), pool('busy'), pool('dead', 2), pool('empty')],
       agent_pool_workspaces: [
         link('dead', 'w', 'attached'),
         link('dead', 'gone', 'attached'),
@@ -175,7 +180,7 @@ describe('the agent-health report', () => {
   it('draws a pool with its agents, and names who waits for it', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, {
-      agent_pools: [pool('one'), pool('two')],
+      agent_pools: [pool('one'), pool('two', 1)],
       agents: [agent('a', 'one', 'idle', FIRST), agent('b', 'two', 'errored', FIRST)],
       agent_pool_workspaces: [{ pool_id: 'apool-two', workspace_id: 'ws-w', relation: 'attached' }],
       workspaces: [{ external_id: 'ws-w', workspace_name: 'w' }],
@@ -185,6 +190,30 @@ describe('the agent-health report', () => {
       { pool_name: 'two', squares: [{ kind: 'bad', value: 1, text: 'b errored' }], who: '1 waits', names: ['w'] },
       { pool_name: 'one', squares: [{ kind: 'good', value: 1, text: 'a idle' }], who: null },
     ]);
+  });
+
+  it('counts the workspaces that the service counts, of which it may name fewer, and says where it lists none', async () => {
+    const warehouse = await createReportWarehouse();
+    const attached = (id: string) => ({ pool_id: `apool-${id}`, workspace_id: `ws-${id}`, relation: 'attached' });
+    const agents = ['some', 'earlier', 'left', 'unlisted'].map((id) => agent(id, id, 'errored', FIRST));
+    const some = { agent_pools: [pool('some', 3), pool('left', 0)], agents: agents.slice(0, 3) };
+    // `left` lists no workspace, and another relationship not at all: its row is that of an earlier pull
+    const links = [attached('some'), attached('left')];
+    await warehouse.pull(FIRST, { ...some, agent_pool_workspaces: links });
+    const told = await warehouse.data('agent-health', FIRST, ['pools', 'pools_down']);
+    expect(told.summary).toMatchObject({ stranded_workspaces: 3 });
+    expect(told.pools).toMatchObject([{ who: '3 wait', attached: 3 }, { who: null }]);
+    expect(pick(told.pools_down, 'waiting')).toEqual([3, 0]);
+    const earlier = [pool('earlier', null), pool('unlisted', null)];
+    await warehouse.pull(SECOND, { agent_pools: earlier, agents, agent_pool_workspaces: [attached('earlier')] });
+    const unlisted = await warehouse.data('agent-health', SECOND, ['pools', 'pools_down']);
+    expect(unlisted.summary).toMatchObject({ stranded_workspaces: 1 });
+    expect(unlisted.pools).toMatchObject([{ who: '1 waits' }, { who: 'not listed', attached: null }]);
+    expect(pick(unlisted.pools_down, 'waiting')).toEqual([null, 1]);
+    await warehouse.pull(THIRD, { agent_pools: [pool('unlisted', null)], agents });
+    const { summary } = await warehouse.data('agent-health', THIRD, []);
+    expect(summary).toMatchObject({ stranded_workspaces: null });
+    expect(summary.headline).toMatch(/^1 of 1 pool has no live agent, and it is not known how many workspaces wait;/u);
   });
 
   it('reports that nothing was pulled', async () => {
@@ -220,7 +249,7 @@ it('does not know which pools have no live agent while the agents never complete
 it('says of how many pools it is not known while the agents of one target fail', async () => {
   const warehouse = await createReportWarehouse();
   for (const target of ['acme', 'other']) {
-    await warehouse.pull(FIRST, { agent_pools: [{ pool_id: 'p', name: 'p' }], agents: [] }, target);
+    await warehouse.pull(FIRST, { agent_pools: [{ ...pool('p'), pool_id: 'p' }], agents: [] }, target);
   }
   await warehouse.pull(SECOND, { agents: 'failed', agent_pools: 'failed' }, 'other');
   const { summary } = await warehouse.data('agent-health', SECOND, []);

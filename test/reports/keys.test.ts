@@ -48,10 +48,11 @@ describe('the keys report', () => {
         key('three', { latest_version: 4, min_enabled_version: 2 }),
         key('all-three', { latest_version: 3 }),
         key('untold', { latest_version: null }),
+        key('no-lowest', { latest_version: 4, min_enabled_version: null }),
       ],
     });
     const { summary, too_many_versions } = await warehouse.data('keys', FIRST, ['too_many_versions']);
-    expect(summary).toMatchObject({ versions_enabled: 14, too_many_versions: 2, versions_unknown: 1 });
+    expect(summary).toMatchObject({ versions_enabled: 14, too_many_versions: 2, versions_unknown: 2 });
     expect(too_many_versions).toMatchObject([
       { name: 'all', versions_enabled: 4 },
       { name: 'also-all', versions_enabled: 4 },
@@ -125,7 +126,8 @@ it('does not know which keys and providers are unused while the distributions ne
   const warehouse = await createReportWarehouse();
   const at = '2026-11-20T02:15:00Z';
   await warehouse.pull(at, { keys: [{ name: 'k' }], kms_providers: [{ name: 'aws' }] });
-  const { summary, undistributed } = await warehouse.data('keys', at, ['undistributed']);
+  const { providers, summary, undistributed } = await warehouse.data('keys', at, ['providers', 'undistributed']);
   expect(summary).toMatchObject({ keys: 1, providers: 1, undistributed: null, empty_providers: null });
   expect(undistributed).toEqual([]);
+  expect(providers).toMatchObject([{ name: 'aws', keys: null }]);
 });

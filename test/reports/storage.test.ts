@@ -123,6 +123,7 @@ describe('the storage report', () => {
       volumes: [
         volume('there'),
         volume('missing'),
+        volume('missing-uncounted', { current_readers: null }),
         volume('in-use', { current_writers: 1 }),
         volume('elsewhere', { plugin_id: 'mute' }),
       ],
@@ -143,7 +144,7 @@ describe('the storage report', () => {
     expect(data.orphaned).toMatchObject([{ external_id: 'ext-orphan' }]);
     expect(data.abnormal).toMatchObject([{ external_id: 'ext-orphan', provider_says: 'degraded' }]);
     expect(data.plugins).toMatchObject([
-      { plugin_id: 'csi', volumes: 3, external_volumes: 2, lists_volumes: true },
+      { plugin_id: 'csi', volumes: 4, external_volumes: 2, lists_volumes: true },
       { plugin_id: 'mute', volumes: 1, external_volumes: null, lists_volumes: false },
     ]);
   });
@@ -224,8 +225,9 @@ describe('where a source never completed', () => {
       volume_snapshots: [snapshot('s', 'gone', AS_OF)],
       volume_snapshot_listings: [listing],
     });
-    const { summary, orphaned, stale_snapshots } = await warehouse.data('storage', AS_OF, [
+    const { summary, orphaned, plugins, stale_snapshots } = await warehouse.data('storage', AS_OF, [
       'orphaned',
+      'plugins',
       'stale_snapshots',
     ]);
     expect(summary).toMatchObject({ external_volumes: 2, orphaned: null, missing: null, unprotected: null });
@@ -233,6 +235,7 @@ describe('where a source never completed', () => {
       '? unprotected, ? missing in the provider, ? in the provider and not registered',
     );
     expect(orphaned).toEqual([]);
+    expect(plugins).toMatchObject([{ plugin_id: 'csi', volumes: null, external_volumes: 2 }]);
     expect(stale_snapshots).toEqual([]);
   });
 

@@ -41,3 +41,23 @@ test.each(cases)('%s %o: an answer that describes another item is none', async (
     await server.close();
   }
 });
+
+/** What checks an answer takes the last of two fields with one name, and what loads it the first one. */
+test('an answer with a name twice in one object is none, unless both values are the same', async () => {
+  let told = '';
+  const server = await startServer((_request, response) => response.end(told));
+  const { client } = createTestClient(createTarget('platform', server.origin));
+  const show = () => client.call(operations.get('platform.agents.show')!, { id: 'a' });
+  try {
+    told = '{"data": {"id": "a", "attributes": {"status": "idle", "status": "exited"}}}';
+    await expect(show()).rejects.toMatchObject({
+      failure: 'malformed',
+      serviceMessage: expect.stringContaining('got an object that has a name twice, with two values (character 5'),
+    });
+    told = told.replace('exited', 'idle');
+    expect((await show()).status).toBe(200);
+  } finally {
+    await client.close();
+    await server.close();
+  }
+});

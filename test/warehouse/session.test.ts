@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readLedger } from '../../src/act/ledger-table.ts';
 import { writeBackup } from '../../src/run/backup/write.ts';
-import { readLatest } from '../../src/run/run.ts';
+
 import { openDatabase } from '../../src/warehouse/database.ts';
+import { readLatest } from '../../src/warehouse/latest.ts';
 import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type Warehouse, withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
@@ -118,7 +119,7 @@ test.each([
   const file = join(config.directory, `queries/${name}.sql`);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, sql);
-  const session = withWarehouse({ ...SESSION, config }, ({ database, files }) => readLatest(database, files));
+  const session = withWarehouse({ ...SESSION, config }, readLatest);
   await expect(session).rejects.toMatchObject({ code: 'DATA', message: expect.stringMatching(message) });
 });
 

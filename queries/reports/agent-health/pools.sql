@@ -15,7 +15,6 @@ with
     select
       links.target,
       pool_id,
-      count(*) filter (relation = 'attached') as attached,
       count(*) filter (relation = 'allowed') as allowed,
       list(coalesce(workspaces.workspace_name, links.workspace_id) order by workspace_name, links.workspace_id)
         filter (relation = 'attached') as names,
@@ -50,30 +49,35 @@ with
       ) as squares,
     from agents_at($as_of)
     group by target, pool_id
+  ),
+  drawn as (
+    select
+      pools.target,
+      pools.name as pool_name,
+      -- A row holds 60 squares, and one for the others.
+      coalesce(members.squares[:60], [])
+      || if(members.agents > 60, [{'kind': 'soft', 'value': 1, 'text': format('and {:,} more', members.agents - 60)}], []) as squares,
+      case
+        when counted.workspaces is null then 'not listed'
+        when counted.workspaces = 0 then null
+        when known.target is not null and coalesce(members.may_be_live, 0) = 0 then format('{} {}', counted.workspaces, if(counted.workspaces = 1, 'waits', 'wait'))
+        else format('{} attached', counted.workspaces)
+      end as who,
+      links.names,
+      if(known.target is null, null, coalesce(members.agents, 0)) as agents,
+      if(known.target is null, null, coalesce(members.live, 0)) as live,
+      if(known.target is null, null, coalesce(members.silent, 0)) as silent,
+      counted.workspaces as attached,
+      coalesce(links.allowed, 0) as allowed,
+      pools.organization_scoped,
+      members.last_ping_at,
+      pools.agent_count as agents_listed,
+      pools.pool_id,
+    from agent_pools_at($as_of) as pools
+    left join known using (target)
+    left join members using (target, pool_id)
+    left join links using (target, pool_id)
+    left join pool_workspaces($as_of) as counted using (target, pool_id)
   )
-select
-  pools.target,
-  pools.name as pool_name,
-  -- A row holds 60 squares, and one for the others.
-  coalesce(members.squares[:60], [])
-  || if(members.agents > 60, [{'kind': 'soft', 'value': 1, 'text': format('and {:,} more', members.agents - 60)}], []) as squares,
-  case
-    when coalesce(links.attached, 0) = 0 then null
-    when known.target is not null and coalesce(members.may_be_live, 0) = 0 then format('{} {}', links.attached, if(links.attached = 1, 'waits', 'wait'))
-    else format('{} attached', links.attached)
-  end as who,
-  links.names,
-  if(known.target is null, null, coalesce(members.agents, 0)) as agents,
-  if(known.target is null, null, coalesce(members.live, 0)) as live,
-  if(known.target is null, null, coalesce(members.silent, 0)) as silent,
-  coalesce(links.attached, 0) as attached,
-  coalesce(links.allowed, 0) as allowed,
-  pools.organization_scoped,
-  members.last_ping_at,
-  pools.agent_count as agents_listed,
-  pools.pool_id,
-from agent_pools_at($as_of) as pools
-left join known using (target)
-left join members using (target, pool_id)
-left join links using (target, pool_id)
-order by (live = 0 and attached > 0) desc, live, attached desc, pool_name, pools.target, pools.pool_id;
+from drawn
+order by (live = 0 and attached is distinct from 0) desc, live, attached desc, pool_name, target, pool_id;

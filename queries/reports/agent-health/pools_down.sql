@@ -16,18 +16,12 @@ with
   ),
   first_seen as (
     select target, pool_id, min(valid_from) as since from agent_pools_history group by target, pool_id
-  ),
-  waiting as (
-    select target, pool_id, count(*) as waiting
-    from agent_pool_workspaces_at($as_of)
-    where relation = 'attached'
-    group by target, pool_id
   )
 select
   down.target,
   down.pool_name,
   down.agents,
-  coalesce(waiting.waiting, 0) as waiting,
+  counted.workspaces as waiting,
   coalesce(last_live.until, first_seen.since) as since,
   down.last_ping_at,
   down.organization_scoped,
@@ -35,5 +29,5 @@ select
 from pools_down($as_of) as down
 left join last_live using (target, pool_id)
 left join first_seen using (target, pool_id)
-left join waiting using (target, pool_id)
-order by waiting desc, since, down.pool_name, down.target, down.pool_id;
+left join pool_workspaces($as_of) as counted using (target, pool_id)
+order by waiting desc nulls first, since, down.pool_name, down.target, down.pool_id;

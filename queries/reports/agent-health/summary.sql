@@ -77,11 +77,21 @@ with
       (select count(*) from agents_before($as_of) where is_live(status)) as live_agents,
     from pools_before
   ),
+  waiting as (
+    select counted.* from pool_workspaces($as_of) as counted join pools using (target, pool_id) where pools.live = 0
+  ),
   attached as (
-    select count(distinct row(links.target, links.workspace_id)) as stranded_workspaces
-    from agent_pool_workspaces_at($as_of) as links
-    join pools using (target, pool_id)
-    where links.relation = 'attached' and pools.live = 0
+    select
+      -- a workspace may be attached to two of them; where a pool counts fewer than it has rows, these are those of an earlier pull
+      (
+        select count(distinct row(target, workspace_id))
+        from agent_pool_workspaces_at($as_of)
+        semi join (from waiting where workspaces >= waiting.named) using (target, pool_id)
+        where relation = 'attached'
+      ) as named,
+      coalesce(sum(if(workspaces < waiting.named, workspaces, workspaces - waiting.named)), 0)::bigint as others,
+      count(*) > count(workspaces) as are_some_unlisted,
+    from waiting
   ),
   counted as (
     select
@@ -95,7 +105,8 @@ with
       agent_counts.agents_unknown,
       agent_counts.unnamed_agents,
       if(is_known, pool_counts.empty_pools, null) as empty_pools,
-      if(is_known, attached.stranded_workspaces, null) as stranded_workspaces,
+      -- where those of a pool are not listed, the number may be too low, and 0 says nothing
+      if(is_known, nullif(named + others, if(are_some_unlisted, 0, null)), null) as stranded_workspaces,
       pool_counts.unknown_pools,
       case when state.comparable then before_counts.pools end as pools_before,
       case when state.comparable then before_counts.agents end as agents_before,
@@ -112,9 +123,10 @@ select
     pools,
     if(pools = 1, 'pool', 'pools'),
     if(pools = 1 or pools_without_live_agents = 1, 'has', 'have'),
-    case coalesce(stranded_workspaces, 0)
-      when 0 then ''
-      when 1 then ', and 1 workspace waits'
+    case
+      when pools_without_live_agents is null or stranded_workspaces = 0 then ''
+      when stranded_workspaces is null then ', and it is not known how many workspaces wait'
+      when stranded_workspaces = 1 then ', and 1 workspace waits'
       else format(', and {:,} workspaces wait', stranded_workspaces)
     end,
     if(unknown_pools between 1 and pools - 1, format(', of {:,} it is not known', unknown_pools), ''),

@@ -13,7 +13,9 @@ select
   providers.name,
   providers.provider,
   providers.key_collection,
-  coalesce(held.keys, 0) as keys,
+  coalesce(held.keys, if(assessed.target is null, null, 0)) as keys,
 from kms_providers_at($as_of) as providers
+left join assessed_targets('empty-kms-provider', ['key_distributions', 'kms_providers'], $as_of) as assessed
+  on assessed.target = providers.target
 left join held on held.target = providers.target and held.provider_name = providers.name
 order by keys, providers.name, providers.target;

@@ -9,9 +9,9 @@ select
   target,
   name,
   type,
-  latest_version - greatest(coalesce(min_enabled_version, 0), 1) + 1 as versions_enabled,
+  versions_enabled(latest_version, min_enabled_version) as versions_enabled,
   latest_version,
   min_enabled_version,
 from keys_at($as_of)
-where latest_version - greatest(coalesce(min_enabled_version, 0), 1) + 1 > $key_versions_kept::bigint
+where versions_enabled(latest_version, min_enabled_version) > $key_versions_kept::bigint
 order by versions_enabled desc, name, target;

@@ -25,7 +25,7 @@ with
 select
   plugins.target,
   plugins.plugin_id,
-  coalesce(registered.volumes, 0) as volumes,
+  coalesce(registered.volumes, if(known.target is null, null, 0)) as volumes,
   volume_list.supported as lists_volumes,
   case when volume_list.supported then coalesce(held.external_volumes, 0) end as external_volumes,
   case when volume_list.supported then if(held.external_volumes is null, 0, held.capacity_bytes) end as capacity_bytes,
@@ -33,6 +33,7 @@ select
   case when snapshot_list.supported then coalesce(taken.snapshots, 0) end as snapshots,
   case when snapshot_list.supported then if(taken.snapshots is null, 0, taken.snapshot_bytes) end as snapshot_bytes,
 from plugins
+left join (from source_state_at($as_of) where source = 'volumes' and as_of is not null) as known using (target)
 left join registered using (target, plugin_id)
 left join held using (target, plugin_id)
 left join taken using (target, plugin_id)

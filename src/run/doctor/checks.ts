@@ -5,7 +5,7 @@ export interface Check {
   readonly ok: boolean;
   /** Works, but a person should look at it. */
   readonly warning?: true;
-  /** A target's name, `configuration`, `warehouse` or `mail`. */
+  /** A target's name, `configuration`, `warehouse`, `lake` or `mail`. */
   readonly about: string;
   readonly check: string;
   readonly detail: string;

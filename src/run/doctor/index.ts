@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { Config, Target, Thresholds } from '../../config/config.ts';
 import { parseSmtpUrl } from '../../config/mail.ts';
+import { canonicalJson } from '../../core/canonical-json.ts';
 import type { WorkContext } from '../../core/context.ts';
 import { formatError, TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
@@ -8,19 +9,22 @@ import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { secretWeakness } from '../../core/redact/weak-secrets.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
-import { HINTS } from '../../http/errors.ts';
+import { catchFailure, HINTS, ServiceError } from '../../http/errors.ts';
 import { lacksNamespace } from '../../services/classify-error.ts';
 import type { ServiceClient, ServiceClients } from '../../services/client.ts';
+import { identifyService } from '../../services/describe-server.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
 import { readRules } from '../../tell/findings/rules.ts';
 import { openTransport, resolveMailSettings } from '../../tell/mail/transport.ts';
 import { formatAge } from '../../tell/reports/format.ts';
+import { readLatest } from '../../warehouse/latest.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { freeBytes } from '../../warehouse/storage.ts';
-import { explainFuture, readLatest } from '../run.ts';
+import { explainFuture } from '../run.ts';
+import { checkLake, type LakeContext } from './check-lake.ts';
 import { checkToken, correctNamespace, type Ending, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
@@ -32,8 +36,8 @@ import {
   type TargetProbe,
 } from './probe-sources.ts';
 
-/** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
-export async function diagnose(config: Config, context: WorkContext, known: readonly SourceDefinition[]) {
+/** Checks every target and its sources with a few cheap calls, the warehouse, the lake and the mail server. Leaves nothing changed. */
+export async function diagnose(config: Config, context: WorkContext & LakeContext, known: readonly SourceDefinition[]) {
   const clients = createProbeClients(config, context);
   const files = createSqlFiles(overlayRoots(config.directory));
   const shared = { ...context, ...config.thresholds, files, clients, known };
@@ -43,6 +47,7 @@ export async function diagnose(config: Config, context: WorkContext, known: read
     ...checkConfiguration(config),
     ...targets.flat(),
     ...(await checkWarehouse(config, context.clock.now())),
+    ...(await checkLake(config, context)),
     ...(await checkMail(config, context.redactor)),
   ];
 }
@@ -73,7 +78,7 @@ async function checkWarehouse(config: Config, now: Date): Promise<readonly Check
   const list = createCheckList('warehouse');
   const { published } = warehouseFiles(config.data);
   try {
-    const latest = await withPublished(config, ({ database, files }) => readLatest(database, files));
+    const latest = await withPublished(config, readLatest);
     list.ok('published', published);
     const problem = latest && explainFuture(latest, now);
     if (problem !== undefined) list.fail('clock', problem, repairWarehouse(problem));
@@ -152,6 +157,7 @@ async function checkTarget(context: CheckContext, target: Target): Promise<reado
     }
     return list.checks;
   }
+  await checkIdentity(list, clients, target);
   const now = clock.now();
   const isAccepted = checkToken(list, target, probe, { now, tokenDays });
   await checkWriteToken(list, clients, target, { now, tokenDays });
@@ -161,6 +167,16 @@ async function checkTarget(context: CheckContext, target: Target): Promise<reado
   if (isAccepted) await checkListings(list, files, target, probe);
   checkSelection(list, target, known);
   return list.checks;
+}
+
+/** Asks over two connections: two services behind one balancer look like gains and losses of rows each night. */
+async function checkIdentity(list: CheckList, clients: ServiceClients, target: Target): Promise<void> {
+  const ask = () => identifyService(clients, target).catch(catchFailure(() => true));
+  const answers = [await ask(), await ask()];
+  const said = answers.flatMap((one) => (one === null || one instanceof ServiceError ? [] : [canonicalJson(one)]));
+  if (new Set(said).size < 2) return;
+  const repair = `${target.name}: set \`url\` to the members of one cluster: two services answer there`;
+  list.fail('identity', `two connections reached two services: ${said.join(' and ')}`, repair);
 }
 
 /** Reports the token that applies changes, without using it for anything else. */

@@ -2,6 +2,7 @@ import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { TokenInfo } from '../../services/describe-token.ts';
 import { type SqlParams, withMemory } from '../../warehouse/database.ts';
+import { chooseTime } from '../../warehouse/latest.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
@@ -204,7 +205,13 @@ export async function acceptFindings(warehouse: OpenWarehouse, acceptance: Accep
   const { database, files } = warehouse;
   const { ids, reason, owner, until } = acceptance;
   if (until <= now) throw new TidemarkError('USAGE', `--until ${until.toISOString()} has passed`);
-  const params = { ids, reason, owner, until: until.toISOString(), now: now.toISOString() };
+  const params = {
+    ids,
+    reason,
+    owner,
+    until: until.toISOString(),
+    now: (await chooseTime(warehouse, now)).toISOString(),
+  };
   await database.transaction(async () => {
     await assertOpen(warehouse, ids);
     await database.run(files.read('warehouse/accept_findings'), params);

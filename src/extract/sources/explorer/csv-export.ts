@@ -14,7 +14,6 @@ import {
   canonicalField,
   EXPLORER_FIELDS,
   type ExplorerView,
-  type FieldType,
 } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import type { ExtractContext } from '../source.ts';
@@ -82,8 +81,7 @@ async function readHeader(path: string): Promise<readonly string[]> {
  */
 export function createRowFormatter(view: ExplorerView, keyColumns: readonly string[] = []) {
   const columns = productColumns(view);
-  const types = columns.map((name) => EXPLORER_FIELDS[view][name]);
-  /** The column of each attribute that any row has had, even as null, and not only in a form that cannot be read. */
+  /** The column of each attribute that any row has had, even as null. */
   const indexes = new Map<string, number>();
   let hasRows = false;
 
@@ -93,10 +91,9 @@ export function createRowFormatter(view: ExplorerView, keyColumns: readonly stri
     const attributes = toFields(valueAt(item, 'attributes'));
     for (const name of Object.keys(attributes)) {
       const index = indexes.get(name) ?? columns.indexOf(canonicalField(name));
-      const value = toReadable(attributes[name], types[index]);
-      if (value === undefined) continue;
       indexes.set(name, index);
-      if (value === '') continue;
+      const value = attributes[name];
+      if (value === null || value === undefined || value === '') continue;
       if (index < 0) {
         if (!isSecretField(name)) extra.push([canonicalField(name), toText(value).replace(FRACTION, '')]);
       } else if (cells[index] === '') {
@@ -126,26 +123,6 @@ export function createRowFormatter(view: ExplorerView, keyColumns: readonly stri
 
 /** Of the seconds of a time such as `2023-10-16T22:55:50.123+00:00`, which an undocumented field may be as well. */
 const FRACTION = /(?<=^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\.\d+(?= ?(?:Z|UTC|[+-]\d\d:?\d\d)?$)/u;
-
-const NUMBER = /^\s*[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?\s*$/iu;
-const BOOLEAN = /^\s*(?:true|false|t|f|yes|no|y|n|1|0)\s*$/iu;
-/** Of a bigint. */
-const MAX_NUMBER = 2 ** 63;
-
-/**
- * A value as the CSV has it, empty for null; undefined for what is no number or truth value, which is unknown in its row alone
- * (docs/decisions.md#a-time-that-cannot-be-true-is-unknown).
- */
-function toReadable(value: unknown, type: FieldType | undefined): unknown {
-  if (value === null || value === undefined || value === '') return '';
-  if (type === 'datetime') return toText(value).replace(FRACTION, '');
-  if (type === 'number') return isNumber(value) ? value : undefined;
-  return type !== 'boolean' || typeof value === 'boolean' || BOOLEAN.test(toText(value)) ? value : undefined;
-}
-
-function isNumber(value: unknown): boolean {
-  return (typeof value === 'number' || NUMBER.test(toText(value))) && Math.abs(Number(value)) < MAX_NUMBER;
-}
 
 function formatCell(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : quoteCell(toText(value));

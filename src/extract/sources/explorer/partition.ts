@@ -85,11 +85,13 @@ async function fetchFirstPage({ client }: ExtractContext, args: OperationArgs<ty
   return undefined;
 }
 
-/** Failures of a query that is too large: the explorer stops after 60 seconds (docs/services/platform.md#limits). */
+/** Failures of a query that is too large: the explorer stops after 60 seconds (docs/services/platform.md#limits). One that was not sent is none. */
 const OVERLOAD_FAILURES: readonly FailureKind[] = ['server', 'timeout', 'truncated', 'too-large'];
 
 export function isOverload(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && OVERLOAD_FAILURES.includes(error.failure);
+  return (
+    error instanceof ServiceError && OVERLOAD_FAILURES.includes(error.failure) && error.details.notProcessed !== true
+  );
 }
 
 function ignoreOverload(error: unknown): undefined {
