@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { AgentRecord } from '../../sandbox/platform/context.ts';
 import type { FaultHook } from '../../sandbox/router.ts';
 import type { ActionResult } from '../../src/act/execute-action.ts';
@@ -30,6 +30,8 @@ export interface ApplyHarness {
   /** As `planAndApprove`, for the state and the findings of the first run: the plan is made once, and its file restored. */
   useApprovedPlan(): Promise<Plan>;
   apply(words?: readonly string[], exit?: number): Promise<Applied>;
+  /** Applies the plan, and a signal stops it while its first action is sent. */
+  applyFirst(): Promise<Applied>;
   statuses(applied: Applied): readonly (readonly [string, string | null])[];
   /** Methods and paths of requests that change something. */
   writes(): readonly string[];
@@ -64,6 +66,18 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
       return approved.plan;
     },
     apply: async (words, exit) => (await place!.apply(words, exit)).json<Applied>(),
+    applyFirst: async () => {
+      const stop = new AbortController();
+      harness.faultHook = ({ method }) => {
+        if (method === 'DELETE') stop.abort();
+        return undefined;
+      };
+      const words = ['playbook', 'apply', place!.planFile, '--json'];
+      const run = await place!.tidemark(words, { signal: stop.signal });
+      expect(run.exit).toBe(1);
+      harness.faultHook = undefined;
+      return run.json<Applied>();
+    },
     statuses: ({ rows }) => rows.map(({ status, reason }) => [status, reason]),
     writes: () => listWrites(place!.sandbox.log).map(({ method, path }) => `${method} ${path}`),
     agents: () => place!.sandbox.services.platform.state.agents.map(({ id }) => id),
