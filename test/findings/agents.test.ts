@@ -19,7 +19,7 @@ describe('agents', () => {
       agents: [
         agent('lost-its-ping', 'idle', '2026-11-18T02:10:00Z'),
         agent('lost-a-ping-to-come', 'idle', '2099-01-01T00:00:00Z'),
-        agent('old-never-pinged', 'errored', null),
+        agent('old-never-pinged', 'exited', null),
         agent('unreported-status', 'idle', LONGER),
       ],
     });
