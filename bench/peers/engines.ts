@@ -1,9 +1,8 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Engine } from '../../src/core/choices.ts';
@@ -13,6 +12,7 @@ import type { LakeStore } from '../../src/lake/store.ts';
 import { renderDdl } from '../../src/lake/views.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { cacheFolder } from '../../test/clients/install.ts';
 import { hasTrino, startTrino } from '../../test/helpers/trino-server.ts';
 import { Skipped } from '../result.ts';
 import { type FleetEngine, parseEngineAddress } from './address.ts';
@@ -22,7 +22,6 @@ import { openTrino } from './trino.ts';
 const INSTALL = 'run `npm run test:clients -- test/clients/lake.test.ts`';
 /** The library that Maven fetches for Spark. */
 const DELTA = join(homedir(), '.m2', 'repository', 'io', 'delta', 'delta-spark_4.2_2.13');
-const REQUIREMENTS = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'requirements.txt');
 
 export interface FleetQuery {
   readonly name: string;
@@ -165,8 +164,7 @@ function isRead(statement: string, queries: readonly FleetQuery[]): boolean {
 
 /** The Python that has a package: that of TIDEMARK_PYTHON, or the one that `npm run test:clients` installs. */
 function findPython(name: string): string {
-  const digest = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12);
-  const installed = join(tmpdir(), `tidemark-lake-${digest}`, 'bin', 'python');
+  const installed = join(cacheFolder('lake/requirements.txt'), 'bin', 'python');
   const candidates = [process.env.TIDEMARK_PYTHON, existsSync(installed) ? installed : undefined, 'python3'];
   const python = candidates.find((command) => command && spawnSync(command, ['-c', `import ${name}`]).status === 0);
   if (python === undefined) {

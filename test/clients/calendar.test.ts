@@ -1,18 +1,13 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import { createReportWarehouse } from '../helpers/report-warehouse.ts';
-import { cacheFolder, INSTALL_MS } from './install.ts';
+import { hasTool, INSTALL_MS, installPython } from './install.ts';
 
 const execute = promisify(execFile);
-const place = cacheFolder('calendar/requirements.txt');
-const python = join(place, 'bin', 'python');
-const hasPython = spawnSync('python3', ['--version']).status === 0;
-if (!hasPython) console.log('python3 is not installed: deadlines.ics is not read with icalendar');
+const hasPython = hasTool('python3', '--version', 'deadlines.ics is not read with icalendar');
 
 const READ = `
 import icalendar, json, sys
@@ -29,18 +24,7 @@ const NAMES = ['a;b,c\\d', 'x\r\nEND:VEVENT\r\nBEGIN:VEVENT', '漢字😀'.repea
 
 describe.skipIf(!hasPython)('icalendar', () => {
   test('reads deadlines.ics: every event once, with its name and its end', { timeout: INSTALL_MS }, async () => {
-    if (!existsSync(join(place, 'complete'))) {
-      await execute('python3', ['-m', 'venv', place]);
-      await execute(python, [
-        '-m',
-        'pip',
-        'install',
-        '-q',
-        '-r',
-        join(import.meta.dirname, 'calendar/requirements.txt'),
-      ]);
-      await writeFile(join(place, 'complete'), '');
-    }
+    const python = join(await installPython('calendar/requirements.txt'), 'python');
     const warehouse = await createReportWarehouse();
     const ca_roots = NAMES.map((name, index) => ({
       root_id: `r${index}`,

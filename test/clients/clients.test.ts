@@ -1,4 +1,4 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { Flavor } from '../../sandbox/types.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { describeSandbox } from './facts.ts';
-import { cacheFolder, INSTALL_MS } from './install.ts';
+import { cacheFolder, hasTool, INSTALL_MS, installPython } from './install.ts';
 import { type ClientResult, explain } from './reasons.ts';
 import { formatDocument, type RunResults } from './report.ts';
 
@@ -22,22 +22,9 @@ const RUN_MS = 300_000;
 const runs: RunResults[] = [];
 const execute = promisify(execFile);
 
-function hasTool(command: string, argument: string): boolean {
-  const isFound = spawnSync(command, [argument]).status === 0;
-  if (!isFound) console.log(`${command} is not installed: its clients are not run, and docs/clients.md stays as it is`);
-  return isFound;
-}
-
-async function installPython(): Promise<readonly string[]> {
-  const folder = cacheFolder('python/requirements.txt');
-  const python = join(folder, 'bin/python');
-  if (!existsSync(join(folder, 'complete'))) {
-    await execute('python3', ['-m', 'venv', folder], { timeout: INSTALL_MS });
-    const requirements = join(HERE, 'python/requirements.txt');
-    await execute(python, ['-m', 'pip', 'install', '--quiet', '-r', requirements], { timeout: INSTALL_MS });
-    await writeFile(join(folder, 'complete'), '');
-  }
-  return [python, join(HERE, 'python/operations.py')];
+async function preparePython(): Promise<readonly string[]> {
+  const bin = await installPython('python/requirements.txt');
+  return [join(bin, 'python'), join(HERE, 'python/operations.py')];
 }
 
 async function buildGo(): Promise<readonly string[]> {
@@ -70,9 +57,10 @@ async function runClients([command = '', ...args]: readonly string[], flavor: Fl
   }
 }
 
+const NOT_RUN = 'its clients are not run, and docs/clients.md stays as it is';
 const PROGRAMS = [
-  { language: 'Python', isPresent: hasTool('python3', '--version'), install: installPython },
-  { language: 'Go', isPresent: hasTool('go', 'version'), install: buildGo },
+  { language: 'Python', isPresent: hasTool('python3', '--version', NOT_RUN), install: preparePython },
+  { language: 'Go', isPresent: hasTool('go', 'version', NOT_RUN), install: buildGo },
 ];
 
 describe.each(PROGRAMS)('clients in $language', ({ isPresent, install }) => {

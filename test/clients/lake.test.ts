@@ -1,39 +1,24 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, onTestFinished, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { engineLake, expectSameCells, READ_MS } from '../helpers/lake-engines.ts';
 import { withStore } from '../helpers/lake-store.ts';
 import { findS3Server, startS3Server } from '../helpers/s3-server.ts';
 import { installTrino, startTrino } from '../helpers/trino-server.ts';
+import { hasTool, INSTALL_MS, installPython } from './install.ts';
 
 /** Reads a lake with ClickHouse (chdb), delta-rs, polars, Trino and Spark, as far as the machine has Python, Java and Maven. */
-const REQUIREMENTS = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'requirements.txt');
 const SPARK_JAR = 'io.delta:delta-spark_4.2_2.13:4.4.0';
-const INSTALL_MS = 1_800_000;
 const execute = promisify(execFile);
 
-function isInstalled(command: string, argument: string, what: string): boolean {
-  const isFound = spawnSync(command, [argument]).status === 0;
-  if (!isFound) console.log(`${command} is not installed: ${what} does not read the lake`);
-  return isFound;
-}
+const isInstalled = (command: string, argument: string, what: string) =>
+  hasTool(command, argument, `${what} does not read the lake`);
 
 describe.skipIf(!isInstalled('python3', '--version', 'no engine of Python'))('a lake', () => {
-  const digest = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12);
-  const place = join(tmpdir(), `tidemark-lake-${digest}`);
-  const python = join(place, 'bin', 'python');
-
+  let python: string;
   beforeAll(async () => {
-    if (existsSync(join(place, 'complete'))) return;
-    await execute('python3', ['-m', 'venv', place], { timeout: INSTALL_MS });
-    await execute(python, ['-m', 'pip', 'install', '-q', '-r', REQUIREMENTS], { timeout: INSTALL_MS });
-    await writeFile(join(place, 'complete'), '');
+    python = join(await installPython('lake/requirements.txt'), 'python');
   }, INSTALL_MS);
 
   test.each(['chdb', 'deltalake', 'polars'])(

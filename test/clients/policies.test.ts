@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -6,12 +6,11 @@ import { describe, expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import type { PermissionText } from '../../src/run/permissions.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
-import { cacheFolder, INSTALL_MS } from './install.ts';
+import { cacheFolder, hasTool, INSTALL_MS } from './install.ts';
 
 /** Parses the printed policies with the module of the server: it refuses what its client does not look at. */
 const execute = promisify(execFile);
-const hasGo = spawnSync('go', ['version']).status === 0;
-if (!hasGo) console.log('go is not installed: the printed policies are not parsed by the module of Nomad');
+const hasGo = hasTool('go', 'version', 'the printed policies are not parsed by the module of Nomad');
 
 async function buildParser(): Promise<string> {
   const folder = cacheFolder('policies/main.go', 'policies/go.mod');

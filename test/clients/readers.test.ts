@@ -1,8 +1,6 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -10,6 +8,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { buildCommand } from '../helpers/built-command.ts';
 import { copyServedProject } from '../helpers/served.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
+import { cacheFolder, fillOnce, hasTool, INSTALL_MS, installPython } from './install.ts';
 
 const atEnd = cleanAtEnd();
 
@@ -19,7 +18,6 @@ const atEnd = cleanAtEnd();
  */
 const HERE = join(PACKAGE_ROOT, 'test', 'clients', 'readers');
 const DOCUMENT = readFileSync(join(PACKAGE_ROOT, 'docs', 'analysts.md'), 'utf8');
-const INSTALL_MS = 600_000;
 const execute = promisify(execFile);
 
 /** The code of a section of the document. */
@@ -30,19 +28,8 @@ function findExample(heading: string, language: string): string {
   return code;
 }
 
-function isInstalled(command: string, argument: string, what: string): boolean {
-  const isFound = spawnSync(command, [argument]).status === 0;
-  if (!isFound) console.log(`${command} is not installed: the example for ${what} is not run`);
-  return isFound;
-}
-
-/** A folder that a run with the same versions finds filled. */
-function cacheFolder(file: string): string {
-  const digest = createHash('sha256')
-    .update(readFileSync(join(HERE, file)))
-    .digest('hex');
-  return join(tmpdir(), `tidemark-readers-${digest.slice(0, 12)}`);
-}
+const isInstalled = (command: string, argument: string, what: string) =>
+  hasTool(command, argument, `the example for ${what} is not run`);
 
 let folder: string;
 beforeAll(async () => {
@@ -55,14 +42,9 @@ function countWorkspaces(output: string): number {
 }
 
 describe.skipIf(!isInstalled('python3', '--version', 'Python and the duckdb CLI'))('from PyPI', () => {
-  const place = cacheFolder('requirements.txt');
-  const bin = join(place, 'bin');
-
+  let bin: string;
   beforeAll(async () => {
-    if (existsSync(join(place, 'complete'))) return;
-    await execute('python3', ['-m', 'venv', place]);
-    await execute(join(bin, 'python'), ['-m', 'pip', 'install', '-q', '-r', join(HERE, 'requirements.txt')]);
-    await writeFile(join(place, 'complete'), '');
+    bin = await installPython('readers/requirements.txt');
   }, INSTALL_MS);
 
   test('Python reads the published file with pandas and polars', async () => {
@@ -88,14 +70,13 @@ describe.skipIf(!isInstalled('python3', '--version', 'Python and the duckdb CLI'
 });
 
 describe.skipIf(!isInstalled('mvn', '--version', 'DBeaver'))('from Maven', () => {
-  const place = cacheFolder('pom.xml');
-
+  const place = cacheFolder('readers/pom.xml');
+  const words = ['-q', '-f', join(HERE, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${place}`];
   beforeAll(async () => {
-    if (existsSync(join(place, 'complete'))) return;
-    await mkdir(place, { recursive: true });
-    const words = ['-q', '-f', join(HERE, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${place}`];
-    await execute('mvn', words);
-    await writeFile(join(place, 'complete'), '');
+    await fillOnce(place, async () => {
+      await mkdir(place, { recursive: true });
+      await execute('mvn', words);
+    });
   }, INSTALL_MS);
 
   test('the JDBC driver reads the published file with the properties for DBeaver', async () => {

@@ -162,6 +162,22 @@ describe('an accepted finding', () => {
     expect(await one()).toEqual(before);
   });
 
+  test('whose target is left out for a while is new where its severity has risen', async () => {
+    const warehouse = await createFindingsWarehouse();
+    const pull = async (day: number) => {
+      const root = { root_id: 'root', active: true, not_after: runTime(12) };
+      await warehouse.pull(runTime(day), 'mesh', 'ca_roots', { ca_roots: [root] });
+      await warehouse.evaluate(runTime(day));
+      return (await warehouse.findings('ca-root-expiring'))[0]!;
+    };
+    const { finding_id, severity } = await pull(1);
+    await acceptFindings(warehouse, { ...acceptance, ids: [String(finding_id)] }, new Date(runTime(2)));
+    await warehouse.fail(runTime(3), 'mesh', 'ca_roots', 'left-out');
+    await warehouse.pull(runTime(3), 'other', 'ca_roots');
+    await warehouse.evaluate(runTime(3));
+    expect([severity, await pull(5)]).toMatchObject(['warning', { state: 'new', severity: 'critical' }]);
+  });
+
   test('that is left out and then gone is new when it is found later; where that cannot be assessed, it is still accepted', async () => {
     for (const [between, state] of [
       [[workspace('ws-1', false)], 'new'],

@@ -1,17 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { agent } from '../helpers/agent-row.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
 const atEnd = cleanAtEnd();
 const NOW = '2026-11-20T02:15:00Z';
 
-const agent = (id: string, status: string | null, ping: string | null, pool = 'apool-1'): Rows[number] => ({
-  agent_id: id,
-  pool_id: pool,
-  name: `agent "${id}"`,
-  status,
-  last_ping_at: ping,
-});
 const pool = (id: string, scoped: boolean | null, more: Rows[number] = {}): Rows[number] => ({
   pool_id: id,
   name: `pool of ${id}`,

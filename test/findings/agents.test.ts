@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
+import { agent } from '../helpers/agent-row.ts';
+import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
 const atEnd = cleanAtEnd();
@@ -7,13 +8,6 @@ const FIRST = '2026-11-18T02:15:00Z';
 const NOW = '2026-11-20T02:15:00Z';
 const HALF_A_SECOND_BEFORE = '2026-11-20T02:14:59.500Z';
 
-const agent = (id: string, status: string | null, ping: string | null, pool = 'apool-1'): Rows[number] => ({
-  agent_id: id,
-  pool_id: pool,
-  name: `agent "${id}"`,
-  status,
-  last_ping_at: ping,
-});
 describe('agents', () => {
   let warehouse: FindingsWarehouse;
   const HOURS_24 = '2026-11-19T02:15:00Z';
@@ -25,7 +19,7 @@ describe('agents', () => {
       agents: [
         agent('lost-its-ping', 'idle', '2026-11-18T02:10:00Z'),
         agent('lost-a-ping-to-come', 'idle', '2099-01-01T00:00:00Z'),
-        agent('old-never-pinged', 'errored', null),
+        agent('old-never-pinged', 'exited', null),
         agent('unreported-status', 'idle', LONGER),
       ],
     });

@@ -35,6 +35,9 @@ async function evaluate() {
       snapshot('s-certain', 'certain', OLD, { plugin_id: 'ab' }),
       snapshot('s-ambiguous', 'ambiguous', OLD, { plugin_id: 'ab', is_ambiguous: true }),
       snapshot('fresh-ambiguous', 'missing', NOW, { plugin_id: 'ab', is_ambiguous: true }),
+      snapshot('fresh-under-longer', 'o-certain', NOW, { plugin_id: 'ab' }),
+      snapshot('fresh-under-none', 'o-unnamed', NOW, { plugin_id: 'ab' }),
+      snapshot('fresh-gone', 'nowhere', NOW, { plugin_id: 'ab' }),
     ],
     volume_snapshot_listings: [listing('ab', true), listing('ab12', true)],
   });
@@ -58,10 +61,10 @@ test('an external volume is no orphan while its plugin is uncertain, or while a 
   });
 });
 
-test('a snapshot of an uncertain plugin is not stale, and protects no volume', async () => {
+test('a snapshot of an uncertain plugin, or of a volume that may be of another one, is not stale, and protects no volume', async () => {
   const warehouse = await evaluate();
   const stale = await warehouse.seen('stale-snapshot');
-  expect(stale.found).toEqual(['ab/s-certain']);
+  expect(stale.found).toEqual(['ab/fresh-gone', 'ab/s-certain']);
   expect(stale.unknown).toContain('ab/s-ambiguous');
   const unprotected = await warehouse.seen('unprotected-volume');
   expect(unprotected.unknown).toContain('default/missing');

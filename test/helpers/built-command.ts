@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
@@ -39,8 +39,13 @@ export function startCommand(
   cwd: string,
   env: NodeJS.ProcessEnv = {},
 ): RunningCommand {
-  const startedMs = performance.now();
   const child = spawn(process.execPath, [command, ...words], { cwd, env: { PATH: process.env.PATH, ...env } });
+  return { process: child, ended: readToEnd(child) };
+}
+
+/** What a process that has just started writes, and how it ends. */
+export function readToEnd(child: ChildProcessWithoutNullStreams): Promise<CommandExit> {
+  const startedMs = performance.now();
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (text) => {
@@ -49,8 +54,7 @@ export function startCommand(
   child.stderr.on('data', (text) => {
     stderr += text;
   });
-  const ended = new Promise<CommandExit>((resolve) => {
+  return new Promise((resolve) => {
     child.on('close', (exit) => resolve({ exit, stdout, stderr, afterMs: performance.now() - startedMs }));
   });
-  return { process: child, ended };
 }

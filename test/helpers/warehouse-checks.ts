@@ -7,6 +7,9 @@ import { historyTable, loadTables } from '../../src/warehouse/tables.ts';
 
 const tables = [...(await loadTables(createSqlFiles([PACKAGE_ROOT]))).values()].filter(({ source }) => source);
 
+/** What the data folder has after a pull that has left nothing behind. */
+export const TIDY_DATA = ['landing', 'lock', 'lock.owner', 'warehouse.duckdb', 'work'];
+
 export async function hashFile(file: string): Promise<string> {
   return createHash('sha256')
     .update(await readFile(file))

@@ -58,6 +58,15 @@ describe('redirects', () => {
     },
   );
 
+  it('to a long path are shown in part, and no part of a secret in it', async () => {
+    const location = `/${'x'.repeat(590 - 'redirect to '.length)}${TOKEN}`;
+    const server = await serve((_request, response) => response.writeHead(307, { location }).end());
+    const { client } = createTestClient(createTarget('secrets', server.origin));
+    const error = await client.call(secrets.keys.delete, { name: 'k' }).catch((caught: unknown) => caught);
+    expect(String(error)).toContain('redirect to /xxx');
+    expect(String(error)).not.toContain(TOKEN.slice(0, 5));
+  });
+
   it.each([301, 302, 307])('%d of a read within the origin is followed', async (status) => {
     const server = await serve((_request, response, count) => {
       if (count === 1) response.writeHead(status, { location: '/api/v2/moved' }).end();

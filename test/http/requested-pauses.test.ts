@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { TargetLimiter } from '../../src/http/rate-limiter.ts';
-import { platform } from '../../src/services/index.ts';
+import { platform, secrets } from '../../src/services/index.ts';
 import { createTarget, createTestClient, type startServer } from '../helpers/http-service.ts';
 import { serve } from './call-outcome.ts';
 
@@ -44,6 +44,15 @@ describe('pauses that a service asks for', () => {
       failure: 'too-long-wait',
       serviceMessage: expect.stringMatching(/asked to wait (?:3600|3599) s/u),
     });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('of a write that is never repeated pause the other requests as well', async () => {
+    const server = await serve((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
+    const { client } = createTestClient(createTarget('secrets', server.origin), { maxWaitMs: 5000 });
+    const rotation = client.call(secrets.keys.rotate, { name: 'k' });
+    await expect(rotation).rejects.toMatchObject({ failure: 'rate-limited' });
+    await expect(client.call(secrets.keys.list)).rejects.toMatchObject({ failure: 'too-long-wait' });
     expect(server.requests).toHaveLength(1);
   });
 

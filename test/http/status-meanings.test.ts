@@ -27,6 +27,7 @@ describe('what a status means, and whether a read is repeated', () => {
     ['platform', platform.agents.show, 404, JSON_API_404, 1, 'not-found', 'lacks the permission'],
     ['platform', tokenOperations.account, 404, JSON_API_404, 1, 'not-found', 'does not have this path'],
     ['platform', platform.views.list, 202, '{"data":[]}', ALL, 'malformed', 'try again later'],
+    ['secrets', secrets.keys.list, 304, '', 1, 'invalid', ''], // nobody has asked whether it has changed
     ['platform', platform.agents.show, 404, 'default backend - 404', 1, 'not-found', 'a proxy or a login page'],
     ['platform', platform.views.list, 408, '', ALL, 'timeout', ''],
     ['platform', platform.views.list, 409, '{"errors":["conflict"]}', 1, 'conflict', ''],

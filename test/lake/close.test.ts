@@ -177,6 +177,18 @@ test('vacuum keeps what a shard has published until its run is closed, and the r
   await project.expectRestored();
 });
 
+test('a shard whose file is gone stays invisible, with the reason: its commit would name what nobody can read', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  const { store } = project;
+  const config = { ...project.config, shard: { index: 1, count: 1 } };
+  await project.night('2026-11-01T02:15:00Z');
+  await publishToLake({ config, store, now: new Date(), run: RUN });
+  const staged = (await store.list('runs_changes')).find(({ path }) => path.endsWith('.parquet'))!;
+  await store.remove(staged.path);
+  const why = `its file ${staged.path} is gone: run the shard again`;
+  expect(await closeIn(store, 1)).toMatchObject({ closed: [], refused: [{ shard: 1, why }] });
+});
+
 test('an earlier run that is closed late brings back nothing that has ended since', async () => {
   const project = await lakeProject({ tables: 'few' });
   const { store } = project;

@@ -14,6 +14,7 @@ import {
   toSchemaString,
 } from '../../src/lake/delta-log.ts';
 import { appendCommit, checkpointIfDue } from '../../src/lake/log.ts';
+import { vacuumLake } from '../../src/lake/maintain.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
 import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
 import { evolveFields, type LakeRelation } from '../../src/lake/table.ts';
@@ -114,12 +115,16 @@ describe('a commit', () => {
     await expect(read(store)).rejects.toThrow('has raised the protocol');
   });
 
-  test('replaces files by OPTIMIZE', async () => {
+  test('replaces files by OPTIMIZE, which readers of earlier versions still find after a vacuum', async () => {
     const store = await open();
-    await appendCommit(store, 't', -1, [...created, add('a'), add('b')]);
-    await appendCommit(store, 't', 0, [remove('a'), remove('b'), add('c')]);
-    const { files: named, removed } = await read(store);
+    await appendCommit(store, 't_changes', -1, [...created, add('a'), add('b')]);
+    await appendCommit(store, 't_changes', 0, [remove('a'), remove('b'), add('c')]);
+    const lake = { store, database, files, nowMs: Number.MAX_SAFE_INTEGER };
+    const { files: named, removed } = await createLakeReader(lake).snapshot('t_changes');
     expect([[...named.keys()], [...removed.keys()]]).toEqual([['c'], ['a', 'b']]);
+    for (const name of ['a', 'b', 'c', 'unnamed']) await store.put(`t_changes/${name}`, name);
+    const vacuumed = await vacuumLake(lake, { olderThanMs: 0, isDryRun: false });
+    expect(vacuumed.map(({ path }) => path)).toEqual(['t_changes/unnamed']);
   });
 });
 

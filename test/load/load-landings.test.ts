@@ -120,6 +120,15 @@ async function current(): Promise<Record<string, Record<string, unknown>>> {
 
 const pulled = () => database.rows('select run_id, target, rows::int as rows from pulls order by all');
 
+test('of a secret in a note that is cut, no part stays', async () => {
+  const { redactor } = await begin();
+  redactor.add('token-of-the-user');
+  const notes = [`${'x'.repeat(1990)}token-of-the-user`];
+  const [outcome] = (await load([await land('v1', FOUR, { notes })])) as readonly PullOutcome[];
+  expect(outcome?.note).toMatch(/^x+\*/u);
+  expect(outcome?.note).not.toContain('token');
+});
+
 test('many targets are loaded at once, each with its own rows and pull; a row that did not change keeps its version', async () => {
   await begin();
   const first = await load([await land('v1', FOUR), await land("it's", { a: 'ecdsa' }), await land('v3', {})]);

@@ -104,7 +104,7 @@ test('a landing without files makes an empty stage, and each of its rows is a de
 
 /** A landing of agents of some pools, of which nothing but `parts` is known. */
 function landUnknown(parts: readonly (string | null)[]): Landed {
-  const landed = toLanded('acme', 'agents', []);
+  const landed = toLanded('parts', 'agents', []);
   const unknown_parts = parts.map((value) => ({ column: 'pool_id', value, reason: 'forbidden' }));
   return { ...landed, manifest: { ...landed.manifest, unknown_parts } };
 }
@@ -116,14 +116,14 @@ test('rows are looked up in parts that could not be listed, however many: there 
   expect(stageParts(table, [landed]).isUnknown.match(/ or | in \(|is not distinct from/gu)).toHaveLength(1);
   await database.run(`insert into agents_history by name
     select
-      'acme' as target,
+      'parts' as target,
       'agent-' || n as agent_id,
       if(n = 0, null, 'it''s apool-' || n) as pool_id,
       timestamptz '2026-11-19 02:15:00+00' as valid_from
     from range(2010) as numbers(n)`);
   const { facts } = await stageOf(landed);
   expect(facts.get(landed)).toMatchObject({ held: 2010, unknown: 2000, deleted: 10 });
-  await database.run('delete from agents_history');
+  await database.run("delete from agents_history where target = 'parts'");
 });
 
 const unknownPlace = () => Promise.resolve(undefined);

@@ -312,6 +312,18 @@ describe('`when`', () => {
     expect((await warehouse.compose(SECOND, { job: job('changed') })).messages).toHaveLength(1);
   });
 
+  test('`changed` sends when a rule can no longer be assessed', async () => {
+    const warehouse = await twoRuns();
+    await warehouse.pull(THIRD, {
+      workspaces: [drifting('a'), workspace('b'), drifting('c'), drifting('d'), workspace('e', { checks_failed: 2 })],
+    });
+    await warehouse.evaluate(THIRD);
+    await warehouse.database.run(
+      `insert into unassessed_rules by name select 'acme' as target, 'own' as rule, 'warning' as severity, 'it fails' as reason, '${THIRD}' as since`,
+    );
+    expect((await warehouse.compose(THIRD, { job: job('changed') })).messages).toHaveLength(1);
+  });
+
   test('`changed` sends when a source fails', async () => {
     const { warehouse } = await failedRun();
     expect((await warehouse.compose(THIRD, { job: job('changed') })).messages).toHaveLength(1);

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import type { Message } from '../../src/tell/mail/message.ts';
-import { listPending, markSending, sendPending, writeOutbox } from '../../src/tell/mail/send.ts';
+import { listPending, markSending, sendFromOutbox, sendPending, writeOutbox } from '../../src/tell/mail/send.ts';
 import type { MailTimeouts } from '../../src/tell/mail/transport.ts';
+import { LockError } from '../../src/warehouse/lock.ts';
 import { withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { CLOSED_PORT, type MailServer, startMailServer } from '../helpers/mail-server.ts';
@@ -229,6 +230,28 @@ describe('the outbox', () => {
       ...['a', 'b', 'a'].map((name) => `${name}@acme.example pending`),
     ]);
     expect((await rows()).map(({ attempts }) => attempts)).toEqual([2, 0, 2, 1, 1]);
+  });
+
+  test('counts two failures in a row: a message that is sent between them shows that the server is there', async () => {
+    const { write, send, server } = await outboxWith({
+      drop: () => /^[ac]@/u.test(server.received.at(-1)?.recipients[0] ?? ''),
+    });
+    await write(...['a', 'b', 'c', 'd'].map((name) => message(`${name}@acme.example`)));
+    expect((await send()).map(({ status }) => status)).toEqual(['pending', 'sent', 'pending', 'sent']);
+  });
+
+  test('sends nothing once the lock of the warehouse is lost: another process may be sending it', async () => {
+    const { write, server, config } = await outboxWith();
+    await write(message('a@acme.example'));
+    const session = { config, purpose: 'test', now: new Date(NOW), log: QUIET };
+    const sending = withWarehouse(session, (warehouse) => {
+      const assertHeld = () => {
+        throw new LockError('INCOMPLETE', 'the lock was lost');
+      };
+      return sendFromOutbox({ ...warehouse, assertHeld }, { config, context: mailContext(NOW) });
+    });
+    await expect(sending).rejects.toThrow('the lock was lost');
+    expect(server.received).toEqual([]);
   });
 
   test('keeps a message pending, with a reason, if the process ends while it sends', async () => {

@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Workspace } from '../../sandbox/platform/workspaces.ts';
 import type { RunResult } from '../../src/run/run.ts';
@@ -90,4 +92,11 @@ describe('as_of', () => {
     const [backwards] = await place.rows('select count(*) as n from workspaces_history where valid_to <= valid_from');
     expect(backwards?.n).toBe(0);
   });
+});
+
+test('a run whose landing would have the folder of another one, as after a warehouse was lost, has an ID of its own', async () => {
+  const place = await testProject(SMALL);
+  await mkdir(join(place.folder, 'data', 'landing', '20261001T021500Z'), { recursive: true });
+  const { run_id } = (await place.pull(['--source', 'keys'])).json<RunResult>();
+  expect(run_id).toBe('20261001T021500Z-2');
 });

@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { AgentRecord } from '../../sandbox/platform/context.ts';
 import type { FaultHook } from '../../sandbox/router.ts';
 import type { ActionResult } from '../../src/act/execute-action.ts';
+import { ledgerFile } from '../../src/act/ledger.ts';
 import type { Plan } from '../../src/act/plan-file.ts';
 import {
   copyState,
@@ -11,6 +13,7 @@ import {
   type PlaybookHarnessOptions,
   playbookHarness,
   type RemoteState,
+  replaceLedger,
   restoreState,
 } from '../helpers/playbook-harness.ts';
 import { keepProject } from '../helpers/test-project.ts';
@@ -30,6 +33,10 @@ export interface ApplyHarness {
   /** As `planAndApprove`, for the state and the findings of the first run: the plan is made once, and its file restored. */
   useApprovedPlan(): Promise<Plan>;
   apply(words?: readonly string[], exit?: number): Promise<Applied>;
+  /** Applies the plan, and a signal stops it while its first action is sent. */
+  applyFirst(): Promise<Applied>;
+  /** The first action of an approved plan is as a kill leaves it before its request: the ledger has its intent. */
+  interruptFirst(): Promise<Plan>;
   statuses(applied: Applied): readonly (readonly [string, string | null])[];
   /** Methods and paths of requests that change something. */
   writes(): readonly string[];
@@ -64,6 +71,26 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
       return approved.plan;
     },
     apply: async (words, exit) => (await place!.apply(words, exit)).json<Applied>(),
+    applyFirst: async () => {
+      const stop = new AbortController();
+      harness.faultHook = ({ method }) => {
+        if (method === 'DELETE') stop.abort();
+        return undefined;
+      };
+      const words = ['playbook', 'apply', place!.planFile, '--json'];
+      const run = await place!.tidemark(words, { signal: stop.signal });
+      expect(run.exit).toBe(1);
+      harness.faultHook = undefined;
+      return run.json<Applied>();
+    },
+    interruptFirst: async () => {
+      const plan = await harness.useApprovedPlan();
+      await harness.apply();
+      const [intent] = (await readFile(ledgerFile(join(place!.folder, 'data')), 'utf8')).split('\n');
+      await replaceLedger(place!, `${intent}\n`);
+      harness.reset((all) => all);
+      return plan;
+    },
     statuses: ({ rows }) => rows.map(({ status, reason }) => [status, reason]),
     writes: () => listWrites(place!.sandbox.log).map(({ method, path }) => `${method} ${path}`),
     agents: () => place!.sandbox.services.platform.state.agents.map(({ id }) => id),
@@ -98,4 +125,10 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
     for (const end of ends.reverse()) await end();
   });
   return harness;
+}
+
+/** What the service answers of an agent. */
+export function showAgent({ id, status, lastPingAt }: AgentRecord) {
+  const attributes = { status, 'last-ping-at': lastPingAt && new Date(lastPingAt).toISOString() };
+  return { status: 200, body: JSON.stringify({ data: { id, type: 'agents', attributes } }) };
 }

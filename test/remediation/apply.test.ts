@@ -1,14 +1,6 @@
-import { renameSync, writeFileSync } from 'node:fs';
-import { copyFile, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { AgentRecord } from '../../sandbox/platform/context.ts';
-import type { Plan } from '../../src/act/plan-file.ts';
-import { warehouseFiles } from '../../src/warehouse/publish.ts';
-import { cli } from '../helpers/cli.ts';
-import { listWrites, playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
-import type { TestProject } from '../helpers/test-project.ts';
-import { type Applied, applyHarness } from './apply-harness.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
+import { type Applied, applyHarness, showAgent } from './apply-harness.ts';
 
 /** Of the configuration of a test project. */
 const LAG_MS = 200;
@@ -206,12 +198,8 @@ test('an action after an unclear answer stays ours, also if it takes effect just
 });
 
 test('an action that a kill interrupted stays ours, if it takes effect just before it is sent again', async () => {
-  const plan = await harness.useApprovedPlan();
+  const plan = await harness.interruptFirst();
   const id = String(plan.actions[0]?.params.id);
-  await harness.apply();
-  const [intent] = (await readFile(join(harness.place.folder, 'data', 'ledger.ndjson'), 'utf8')).split('\n');
-  await replaceLedger(harness.place, `${intent}\n`);
-  harness.reset((agents) => agents);
   harness.faultHook = ({ method, path }) => {
     if (method !== 'DELETE' || !path.endsWith(id)) return undefined;
     removeAgent(id);
@@ -346,117 +334,6 @@ test('it completes while a run holds the warehouse; the next run updates the tab
   expect(result.stderr).toContain('the table actions was not updated');
   expect(await harness.place.ledger()).toHaveLength(3);
 });
-
-test('a finding that was accepted since the plan is skipped', async () => {
-  const plan = await harness.planAndApprove();
-  const id = plan.actions[1]!.finding_id;
-  await acceptFinding(id);
-  const applied = await harness.apply();
-  expect(harness.statuses(applied)[1]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
-  expect(harness.writes()).toHaveLength(2);
-
-  const later = await harness.place.plan(['--max-percent', '100']);
-  expect(later.actions.map(({ finding_id }) => finding_id)).not.toContain(id);
-  expect(later.skipped).toEqual([{ finding_id: id, reason: 'accepted until 2027-01-01T00:00:00Z: kept' }]);
-});
-
-/** The first action of an approved plan is as a kill leaves it before its request: the ledger has its intent. */
-async function interruptFirst(): Promise<Plan> {
-  const plan = await harness.planAndApprove();
-  await harness.apply();
-  const [intent] = (await readFile(join(harness.place.folder, 'data', 'ledger.ndjson'), 'utf8')).split('\n');
-  await replaceLedger(harness.place, `${intent}\n`);
-  harness.reset((all) => all);
-  return plan;
-}
-
-test('an action that was interrupted, and certainly not done, is not sent once its finding is accepted', async () => {
-  const plan = await interruptFirst();
-  await acceptFinding(plan.actions[0]!.finding_id);
-  const applied = await harness.apply();
-  expect(harness.statuses(applied)[0]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
-  expect(harness.writes()).toHaveLength(2);
-});
-
-test('what stops an apply while it settles an interrupted action keeps that action from being sent', async () => {
-  await interruptFirst();
-  const stop = join(harness.place.folder, 'data', 'STOP');
-  harness.faultHook = ({ path }) => (path.includes('/agents/') ? void writeFileSync(stop, '') : undefined);
-  const applied = await harness.apply([], 6);
-  expect([applied.rows, applied.stopped?.reason]).toEqual([[], `${stop} exists: remove it to continue`]);
-  expect(harness.writes()).toEqual([]);
-  await rm(stop);
-  harness.faultHook = undefined;
-  expect((await harness.apply()).rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
-});
-
-test('a finding that is accepted while the plan is applied is skipped, if its action has not begun', async () => {
-  const plan = await harness.planAndApprove();
-  const agent = structuredClone(harness.findAgent(plan, 0));
-  let acceptance: Promise<void> | undefined;
-  let isAccepted = false;
-  harness.faultHook = ({ method, path }) => {
-    if (method === 'DELETE') {
-      acceptance ??= acceptFinding(plan.actions[1]!.finding_id).then(() => {
-        isAccepted = true;
-      });
-    }
-    // The first action is confirmed only after the acceptance, and the second one begins after that.
-    const isConfirmation = acceptance !== undefined && method === 'GET' && path.endsWith(agent.id);
-    return isConfirmation && !isAccepted ? showAgent(agent) : undefined;
-  };
-  await setLag(harness.place, 20);
-  const { folder, planFile, sandbox } = harness.place;
-  const words = ['playbook', 'apply', planFile, '--json', '--now', sandbox.now.toISOString()];
-  const applied = (await cli(words, { cwd: folder })).json<Applied>(); // while no run keeps findings from being accepted
-  await setLag(harness.place, 0.2);
-  await acceptance;
-  expect(harness.statuses(applied).slice(0, 2)).toEqual([
-    ['applied', null],
-    ['skipped', 'the finding was accepted since the plan was made'],
-  ]);
-  expect(harness.writes()).toHaveLength(plan.actions.length - 1);
-});
-
-test.each([
-  ['its subject is read', 'GET', 2],
-  ['it is sent again', 'DELETE', 3],
-])('a finding that is accepted while the service asks to wait before %s is skipped', async (_, asked, writes) => {
-  const plan = await harness.planAndApprove();
-  const { id } = harness.findAgent(plan, 0);
-  const { published } = warehouseFiles(join(harness.place.folder, 'data'));
-  await copyFile(published, `${published}.before`);
-  await acceptFinding(plan.actions[0]!.finding_id);
-  await rename(published, `${published}.accepted`);
-  await rename(`${published}.before`, published);
-  let isAccepted = false;
-  harness.faultHook = ({ method, path }) => {
-    if (isAccepted || method !== asked || !path.endsWith(id)) return undefined;
-    renameSync(`${published}.accepted`, published);
-    isAccepted = true;
-    return { status: 429, headers: { 'retry-after': '0' }, body: '{"errors": []}' };
-  };
-  const applied = await harness.apply();
-  expect(harness.statuses(applied)[0]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
-  expect(harness.writes()).toHaveLength(writes);
-});
-
-async function acceptFinding(id: string): Promise<void> {
-  const words = ['--reason', 'kept', '--owner', 'ops', '--until', '2027-01-01'];
-  const { exit, stderr } = await harness.place.tidemark(['findings', 'accept', id, ...words]);
-  expect(exit, stderr).toBe(0);
-}
-
-function showAgent({ id, status, lastPingAt }: AgentRecord) {
-  const attributes = { status, 'last-ping-at': lastPingAt && new Date(lastPingAt).toISOString() };
-  return { status: 200, body: JSON.stringify({ data: { id, type: 'agents', attributes } }) };
-}
-
-function setLag(place: TestProject, seconds: number): Promise<void> {
-  return place.configure(({ targets }) => {
-    for (const target of targets) target.lag = seconds;
-  });
-}
 
 function removeAgent(id: string): void {
   const { agents } = harness.place.sandbox.services.platform.state;

@@ -1,10 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFile, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { Plan } from '../../src/act/plan-file.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createSshKey, type SshKey } from '../helpers/ssh-keys.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { applyHarness } from './apply-harness.ts';
@@ -242,6 +243,17 @@ describe('with `approvers:`', () => {
       expect((await run('apply', plan.plan_id)).exit).toBe(0);
     },
   );
+
+  test('a severity is that of the worst that the rule may find, and not of what it has found', async () => {
+    const rule = join('queries', 'findings', 'dead-agent.sql');
+    const text = await readFile(join(PACKAGE_ROOT, rule), 'utf8');
+    await mkdir(join(harness.place.folder, 'queries', 'findings'), { recursive: true });
+    const worse = text.replace('-- severity: warning\n', '-- severity: warning\n-- worst: critical\n');
+    await writeFile(join(harness.place.folder, rule), worse);
+    await useApprovers({ rules: [{ severity: 'critical', group: 'security' }] });
+    await approve(plan.plan_id, 'bob');
+    expect(await refusal(plan.plan_id)).toContain('has 0 of 1 approval of group security (critical)');
+  });
 
   test.each([
     ['Renée ', 'Rene\u0301e'],

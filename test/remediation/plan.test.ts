@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Plan } from '../../src/act/plan-file.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { rewriteWarehouse } from '../helpers/change-warehouse.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
@@ -138,6 +139,19 @@ test('findings of a source that was not pulled for staleHours are skipped with t
   expect(new Set(plan.skipped.map(({ reason }) => reason))).toEqual(
     new Set(['source agents is stale: last pulled at 2026-10-01T02:15:00Z']),
   );
+});
+
+test('findings of a rule that reads a source which was never pulled, as after an update, are skipped with the reason', async () => {
+  const { folder } = harness.place;
+  const rule = join('queries', 'findings', 'dead-agent.sql');
+  const text = await readFile(join(PACKAGE_ROOT, rule), 'utf8');
+  await mkdir(join(folder, 'queries', 'findings'), { recursive: true });
+  await writeFile(join(folder, rule), text.replace('-- sources: agents\n', '-- sources: agents, ca_roots\n'));
+  const { actions, skipped } = await harness.place.plan();
+  expect([actions, new Set(skipped.map(({ reason }) => reason))]).toEqual([
+    [],
+    new Set(['source ca_roots was never pulled completely']),
+  ]);
 });
 
 test('approving needs --irreversible only for irreversible actions', async () => {

@@ -2,10 +2,9 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ledgerFile } from '../../src/act/ledger.ts';
-import { Ledger } from '../../src/act/ledger-file.ts';
 import type { Plan } from '../../src/act/plan-file.ts';
 import { keepPlan } from '../../src/act/plan-store.ts';
-import { acquireLock } from '../../src/warehouse/lock.ts';
+import { appendActions } from '../helpers/old-ledger.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 import { buildTestPlan } from './test-plans.ts';
 
@@ -27,33 +26,14 @@ function buildNamedPlan(planId: string): Plan {
 async function keepPlans({ folder }: TestProject): Promise<string> {
   const data = join(folder, 'data');
   for (const plan_id of Object.values(PLANS)) await keepPlan({ data }, buildNamedPlan(plan_id));
-  const lock = await acquireLock(join(data, 'apply.lock'), 'a test');
-  const ledger = await Ledger.open(data, lock);
-  for (const name of ['applied', 'open', 'unconfirmed'] as const) {
-    const intent = { ...INTENT, plan_id: PLANS[name] };
-    await ledger.record(intent);
-    const end = { ...intent, finished_at: '2026-07-02T02:15:01.000Z', satisfied: name === 'applied' };
-    if (name !== 'open') await ledger.record({ ...end, event: 'outcome', status: name });
-  }
-  await ledger.close();
-  await lock.release();
+  const day = '2026-07-02';
+  await appendActions(data, [
+    { plan: PLANS.applied, day, status: 'applied' },
+    { plan: PLANS.open, day },
+    { plan: PLANS.unconfirmed, day, status: 'unconfirmed' },
+  ]);
   return data;
 }
-
-const INTENT = {
-  event: 'intent' as const,
-  action_id: 'a1',
-  playbook: 'reap-dead-agents',
-  operation: 'platform.agents.delete',
-  target: 'acme',
-  params: {},
-  finding_id: 'f-1',
-  reason: null,
-  approved_by: 'the operator',
-  started_at: '2026-07-02T02:15:00.000Z',
-  before: null,
-  after: null,
-};
 
 const listPlans = async (data: string) => (await readdir(join(data, 'plans'))).sort();
 

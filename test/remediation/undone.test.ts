@@ -115,3 +115,25 @@ test('the acceptance ends after `--accept-days`, and 0 accepts nothing', async (
   expect(await accepted(place)).toHaveLength(2);
   expect((await runNight(place)).actions).toHaveLength(2);
 });
+
+test('an undo accepts nothing that it did not restore, and what a person accepts since counts instead', async () => {
+  const place = await createPlace();
+  const applied = await runNight(place);
+  const [first, second] = applied.actions;
+  const created = (await place.tidemark(['playbook', 'undo', applied.plan_id, '--json'])).json<Plan>();
+  await place.tidemark(['playbook', 'approve', created.plan_id, '--by', 'the operator']);
+  const { pools, workspaces } = place.sandbox.services.platform.state;
+  pools.find(({ id }) => id === first!.params.id)!.allowed.push(workspaces[0]!.id);
+  expect((await place.tidemark(['playbook', 'apply', created.plan_id])).exit).toBe(1);
+  const listAccepted = () =>
+    place.rows("select finding_id as id, accepted_owner as owner from findings where state = 'accepted'");
+  expect(await listAccepted()).toEqual([{ id: second!.finding_id, owner: 'the operator' }]);
+
+  const { now } = place.sandbox;
+  const soon = new Date(now.getTime() + 3_600_000).toISOString();
+  const words = ['--reason', 'an hour', '--owner', 'a person', '--until', soon];
+  const { exit, stderr } = await place.tidemark(['findings', 'accept', second!.finding_id, ...words]);
+  expect(exit, stderr).toBe(0);
+  expect(await listAccepted()).toEqual([{ id: second!.finding_id, owner: 'a person' }]);
+  expect((await runNight(place)).actions.map(({ finding_id }) => finding_id)).toContain(second!.finding_id);
+});

@@ -247,6 +247,20 @@ test('a warehouse that was pulled only before the horizon stays as it is', async
   expect(await listOldHistory(await open(project), HORIZON)).toEqual({ start: null, removals: [] });
 });
 
+test('what a rule may look back to stays, whatever historyDays is', async () => {
+  const { config, folder, change } = await projectOfNights();
+  await change('select 1');
+  const context = quietContext(folder, { clock: { now: () => NOW, frozen: true } });
+  const horizon = async (thresholds: Partial<typeof config.thresholds>) => {
+    const { lake: _, ...own } = { ...config, historyDays: 35, thresholds: { ...config.thresholds, ...thresholds } };
+    return (await findHorizon(own, context))?.toISOString().slice(0, 10);
+  };
+  const shortest = Object.fromEntries(Object.keys(config.thresholds).map((name) => [name, 1]));
+  expect(await horizon(shortest)).toBe('2026-06-27');
+  expect(await horizon({ ...shortest, deadAgentHours: 36 * 24 })).toBe('2026-06-26');
+  expect(await horizon({ ...shortest, staleSnapshotDays: 36 })).toBe('2026-06-26');
+});
+
 test('what the lake does not have yet stays', async () => {
   const project = await projectOfNights();
   const context = quietContext(project.folder, { clock: { now: () => NOW, frozen: true } });

@@ -157,6 +157,15 @@ describe('a token of the scheduler', () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test('has unknown rights where one of its policies has no name: that may deny what another one grants', async () => {
+    const { described } = await describeAt('scheduler', {
+      '/acl/token/self': token,
+      '/acl/policies': [{ Name: 'all' }, { Name: null }],
+      '/acl/policy/all': { Name: 'all', Rules: 'namespace "*" { policy = "read" }' },
+    });
+    expect(await described).toMatchObject({ rights: null, sees_every_namespace: null });
+  });
+
   test('is a management token by its type; its policies are not read', async () => {
     const management = { ...token, Type: 'management', Policies: null, Roles: null, ExpirationTime: null };
     const { described, server } = await describeAt('scheduler', { '/acl/token/self': management });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { formatRows } from '../../src/extract/sources/saved-views.ts';
 import type { RunResult } from '../../src/run/run.ts';
 import { unpackLandings } from '../helpers/landings.ts';
 import { testProject } from '../helpers/test-project.ts';
@@ -212,4 +213,12 @@ test('a list that changes at three readings is extracted once more', async () =>
   const { pulls } = (await place.pull(['--source', 'saved_views'])).json<RunResult>();
   expect(pulls).toMatchObject([{ status: 'complete', rows: 1 }]);
   expect(readings).toBe(4);
+});
+
+test('of a field in both spellings, the one with underscores is kept, and the order in which they come does not matter', () => {
+  const rows = ['{"a-b":1,"a_b":2,"c-d":3}', '{"a_b":2,"a-b":1,"c-d":3}'].map(
+    (attributes) => `{"attributes":${attributes}}`,
+  );
+  const cells = [...formatRows('v', 0, rows)].map((row) => JSON.parse(row.at(-1)!));
+  expect(cells).toEqual(Array(2).fill({ a_b: 2, c_d: 3 }));
 });

@@ -38,6 +38,15 @@ describe('a secret with a letter of two bytes', () => {
   );
 });
 
+test.each([1, 2, 3, 700, 701])(
+  'a long text of letters of two and three bytes is as it was, but for the secret: blocks of %i',
+  async (size) => {
+    const around = `x${'é…'.repeat(800)}`; // longer than any form of the secret
+    const pieces = cutText(`${around}${SECRET}${around}${SECRET}`, size);
+    expect(await maskPieces(pieces, redactorOf(SECRET))).toBe(`${around}***${around}***`);
+  },
+);
+
 test('without a known secret a text is as it was', async () => {
   expect(await maskPieces(['any', 'thing'], new Redactor())).toBe('anything');
 });

@@ -61,6 +61,11 @@ describe('a known secret is masked', () => {
   });
 });
 
+test('a secret in percent signs is masked beside bytes that are no UTF-8', () => {
+  const escaped = (text: string) => [...Buffer.from(text, 'latin1')].map((byte) => `%${byte.toString(16)}`).join('');
+  expect(masked(`a?b=${escaped('\u00ff\u00fesecret-of-a-query\u00ff')}`, 'secret-of-a-query')).toBe('a?b=***');
+});
+
 test('values too short to be secrets are not masked', () => {
   expect(masked('the abc of it', 'abc')).toBe('the abc of it');
 });

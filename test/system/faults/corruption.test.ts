@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/warehouse/database.ts';
 import { startCommand } from '../../helpers/built-command.ts';
 import { prepareProject, type TestProject, testProject } from '../../helpers/test-project.ts';
-import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
+import { findInconsistencies, TIDY_DATA } from '../../helpers/warehouse-checks.ts';
 
 let place: TestProject;
 let work: string;
@@ -122,13 +122,7 @@ test('readers of a corrupt published file exit with 4, and the next run publishe
 test('a stale log beside the published file is removed without being replayed', async () => {
   await leaveLog(published, 'create table other as select 1');
   await place.pull(['--target', 'vault']);
-  expect(await readdir(join(place.folder, 'data'))).toEqual([
-    'landing',
-    'lock',
-    'lock.owner',
-    'warehouse.duckdb',
-    'work',
-  ]);
+  expect(await readdir(join(place.folder, 'data'))).toEqual(TIDY_DATA);
   expect(await place.rows("select count(*) as n from duckdb_tables() where table_name = 'other'")).toEqual([{ n: 0 }]);
 });
 
@@ -151,13 +145,7 @@ test('the log of the working file is replayed: the commits of a killed run stay'
 test('the partial copy of a killed publish is removed', async () => {
   await writeFile(`${published}.next`, 'half');
   await place.pull(['--target', 'vault']);
-  expect(await readdir(join(place.folder, 'data'))).toEqual([
-    'landing',
-    'lock',
-    'lock.owner',
-    'warehouse.duckdb',
-    'work',
-  ]);
+  expect(await readdir(join(place.folder, 'data'))).toEqual(TIDY_DATA);
 });
 
 test('a working file that another program has open stays, and the run exits with 6', async () => {

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { sources } from '../../../src/extract/sources/index.ts';
 import { buildCommand, type RunningCommand, startCommand } from '../../helpers/built-command.ts';
 import { findTarget, pulledProject, type TestProject, testProject } from '../../helpers/test-project.ts';
-import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
+import { findInconsistencies, TIDY_DATA } from '../../helpers/warehouse-checks.ts';
 
 /** The targets to pull: the silent one, and others that have loaded before the signal. */
 const TARGETS = ['scaler', 'vault', 'consul'];
@@ -75,13 +75,7 @@ describe.each([
     const { exit, stderr } = await child.ended;
     expect(exit, stderr).toBe(code);
     expect(stderr).toMatch(new RegExp(`scaler: 2 sources failed: stopped by ${signal} \\(autoscaler_health, `, 'u'));
-    expect(await readdir(join(place.folder, 'data'))).toEqual([
-      'landing',
-      'lock',
-      'lock.owner',
-      'warehouse.duckdb',
-      'work',
-    ]);
+    expect(await readdir(join(place.folder, 'data'))).toEqual(TIDY_DATA);
     expect(await findInconsistencies(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
     expect(await place.rows('select status from runs')).toEqual([{ status: 'interrupted' }]);
     expect(await place.rows('select status, count(*) as n from pulls group by all order by all')).toEqual([

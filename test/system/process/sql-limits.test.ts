@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { FromChild, ToChild } from '../../../src/ask/query/protocol.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { Redactor } from '../../../src/core/redact/redactor.ts';
-import { buildCommand, type CommandExit } from '../../helpers/built-command.ts';
+import { buildCommand, readToEnd } from '../../helpers/built-command.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { noTerminal, runInTerminal } from '../../helpers/terminal.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
@@ -37,18 +37,7 @@ beforeAll(async () => {
 function start(words: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const bound = ['-c', 'ulimit -v "$0"; exec "$@"', String(OUTER_KILOBYTES), process.execPath, command, ...words];
   const child = spawn('/bin/sh', bound, { cwd: place.folder, env: { PATH: process.env.PATH, ...env } });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (text) => {
-    stdout += text;
-  });
-  child.stderr.on('data', (text) => {
-    stderr += text;
-  });
-  const ended = new Promise<Omit<CommandExit, 'afterMs'>>((resolve) => {
-    child.on('close', (exit) => resolve({ exit, stdout, stderr }));
-  });
-  return { child, ended };
+  return { child, ended: readToEnd(child) };
 }
 
 function childrenOf(pid = 0): readonly number[] {
