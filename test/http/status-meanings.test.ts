@@ -188,6 +188,7 @@ describe('what a status means, and whether a read is repeated', () => {
     ['scheduler', scheduler.policies.read, 400, 'ACL support disabled', 1, 'invalid', 'disabled at this'],
     ['scheduler', scheduler.policies.read, 404, 'ACL policy not found', 1, 'not-found', ''],
     ['scheduler', scheduler.volumes.read, 500, 'rpc error: volume in use: db', 1, 'in-use', 'detach'],
+    ['scheduler', scheduler.volumes.delete, 500, 'volume in use: db', 1, 'in-use', 'may have deleted it'],
     ['scheduler', scheduler.volumes.read, 500, 'volume not found', 1, 'not-found', ''],
     [
       'scheduler',
