@@ -5,8 +5,8 @@
 -- subject: certificate
 -- many: intermediate certificates expire soon or have expired
 -- repair: renew the intermediate at its authority; ask who runs the mesh
--- grain: one row per such intermediate, but for what cross-signs a root; a warning within `certificateDays`, critical within 7 days; unknown
--- where its expiry is not reported, and where a mesh shows no intermediate, and a root names the key of one
+-- grain: one row per such intermediate that a leaf may need; a warning within `certificateDays`, critical within 7 days; unknown
+-- where its expiry is not reported, and where a mesh shows no such intermediate, and a root names the key of one
 -- parameters: $as_of, $certificate_days
 -- A root cannot sign leaf certificates through an intermediate that has expired, however long the root is valid. Consul 1.10 does not show
 -- the intermediate of Vault: `signing_key_id` alone tells that there is one (docs/services/mesh.md#ca-roots).
@@ -14,7 +14,7 @@ with
   intermediates as (
     select *
     from certificates
-    anti join cross_signed_at('infinity'::timestamptz) using (target, fingerprint)
+    anti join idle_intermediates_at('infinity'::timestamptz) using (target, fingerprint)
     where kind = 'intermediate'
   )
 select

@@ -41,7 +41,7 @@ const COMBINED = [
   'stored_versions_at',
   'full_source',
   'version_policy',
-  'cross_signed_at',
+  'idle_intermediates_at',
   'certificates_at',
   'certificates',
   'lifecycle_at',

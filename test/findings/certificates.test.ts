@@ -150,6 +150,27 @@ describe('the certificates of a mesh', () => {
     expect(row).toEqual({ signed_by: 'print of new' });
   });
 
+  test('intermediate-expiring: not one that was renewed, but what signs and the intermediates above that', async () => {
+    const other = await createFindingsWarehouse();
+    const soon = '2026-11-27T02:15:00Z';
+    const below = (signer: string) => ({ issuer: `CN=${signer}`, signer_key_id: `key of ${signer}` });
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [root('new', { active: true, signing_key_id: 'AA:01' }), root('unnamed', { active: true })],
+      authority_certificates: [
+        authority('new'),
+        intermediate('policy', soon),
+        intermediate('signs', soon, { key_id: 'aa01', ...below('policy') }),
+        intermediate('former', soon, { key_id: 'aa00', ...below('policy') }),
+        intermediate('keyless', soon, { key_id: null }),
+        authority('unnamed'),
+        intermediate('maybe-former', soon, { root_id: 'unnamed', ...below('unnamed') }),
+      ],
+    });
+    await other.evaluate(NOW);
+    const found = ['keyless', 'maybe-former', 'policy', 'signs'].map((name) => `print of ${name}`);
+    expect(await other.seen('intermediate-expiring')).toEqual({ found, unknown: [] });
+  });
+
   test('leaf-from-old-root: signed under an inactive root, directly or through an intermediate', async () => {
     expect(await warehouse.seen('leaf-from-old-root')).toEqual({
       found: ['team/of-old-root', 'under-old'],
