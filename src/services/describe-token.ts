@@ -191,6 +191,8 @@ const ACL_DERIVED = ['ExpirationTime', 'ExpirationTTL', 'Hash', 'CreateIndex', '
 
 /** Nomad 2 answers so without ACLs; earlier versions refuse the question. */
 const NO_ACL_ACCESSOR = 'acls-disabled';
+/** Of the token that Nomad 1.10 shows to a request without one. */
+const NO_TOKEN_ACCESSOR = 'anonymous';
 
 async function readSchedulerToken(fields: Fields, client: ServiceClient) {
   assertTexts(fields, ['AccessorID', 'Type']);
@@ -202,7 +204,7 @@ async function readSchedulerToken(fields: Fields, client: ServiceClient) {
   return {
     ...aclFields(fields),
     name: textAt(fields, 'Name'),
-    type,
+    type: textAt(fields, 'AccessorID') === NO_TOKEN_ACCESSOR ? 'anonymous' : type,
     is_management: isManagement,
     rights: policies && Object.fromEntries(policies),
     sees_every_namespace: policies && (seesEveryNamespace(policies.map(([, rules]) => rules)) ?? null),

@@ -173,6 +173,18 @@ describe('a token of the scheduler', () => {
   });
 
   // Nomad before 1.10.1 answers 404.
+  test('is anonymous where Nomad shows what requests without one may do', async () => {
+    const { described } = await describeAt(
+      'scheduler',
+      {
+        '/acl/token/self': { ...token, AccessorID: 'anonymous', Name: 'Anonymous Token', Policies: ['anonymous'] },
+        '/acl/policies': [],
+      },
+      { token: undefined },
+    );
+    expect(await described).toMatchObject({ type: 'anonymous', is_management: false, policies: ['anonymous'] });
+  });
+
   test.each([403, 404])('that is unknown is an error, not an anonymous token (%d)', async (status) => {
     const { described } = await describeAt('scheduler', { '/acl/token/self': [status, 'ACL token not found'] });
     await expect(described).rejects.toMatchObject({ failure: 'unauthorized' });
