@@ -1,6 +1,6 @@
 -- deadline: Certificates of the mesh that people renew.
--- grain: one row per active CA root, intermediate of one, and leaf certificate; a leaf of a short life only in its last tenth: it should
--- have been renewed by then
+-- grain: one row per active CA root, intermediate of one that a leaf may need, and leaf certificate; a leaf of a short life only in its
+-- last tenth: it should have been renewed by then
 -- parameters: $as_of, $certificate_days
 select
   target,
@@ -20,6 +20,8 @@ select
   certificates.not_after,
   'renew the intermediate certificate of the mesh',
 from certificates_at($as_of) as certificates
+anti join idle_intermediates_at($as_of) as idle
+  on idle.target = certificates.target and idle.fingerprint = certificates.fingerprint
 left join ca_roots_at($as_of) as roots
   on roots.target = certificates.target and roots.root_id = certificates.root_id
 where certificates.kind = 'intermediate' and roots.active is not false

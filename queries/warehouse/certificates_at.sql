@@ -3,7 +3,7 @@
 create or replace macro certificates_at(at_time) as table
 with
   authorities as (
-    select certificates.*, row(roots.active is false, certificates.fingerprint) as place
+    select certificates.*, row(roots.active is false, kind <> 'root', certificates.fingerprint) as place
     from authority_certificates_at(at_time) as certificates
     left join ca_roots_at(at_time) as roots using (target, root_id)
   ),
@@ -20,7 +20,7 @@ with
     from leaf_certificates_at(at_time)
   ),
   -- Two authorities may have one name, and a certificate need not name the key of its signer. Cross-signed ones have the same key as well:
-  -- a chain that ends at an active root counts before others.
+  -- a chain that ends at an active root counts before others, and the root itself before what cross-signs it.
   signers as (
     select
       signed.target,

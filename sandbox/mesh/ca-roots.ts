@@ -17,6 +17,8 @@ import {
 const ACTIVE_ROOT_DAYS = 60;
 /** The validity of an intermediate, which ends before its root. */
 const INTERMEDIATE_DAYS = 50;
+/** As measured, the validity of the certificate by which Consul's old root signs the key of the new one. */
+const CROSS_SIGNED_DAYS = 7;
 /** The servers replace the active root when fewer days than this are left. */
 const ROTATION_DAYS = 25;
 
@@ -36,7 +38,7 @@ export function tickRoots(context: MeshContext, random: Random, now: Date): void
   const daysLeft = (root: CaRootRecord): number => (Date.parse(root.NotAfter) - now.getTime()) / DAY_MS;
   const active = context.roots.find((root) => root.Active);
   if (active && daysLeft(active) < ROTATION_DAYS) {
-    const next = addRoot(context, random, now, ACTIVE_ROOT_DAYS, true);
+    const next = addRoot(context, random, now, ACTIVE_ROOT_DAYS, true, active);
     active.Active = false;
     active.ModifyIndex = next.ModifyIndex;
   }
@@ -44,20 +46,36 @@ export function tickRoots(context: MeshContext, random: Random, now: Date): void
   if (expired >= 0 && context.roots.length > 3) context.roots.splice(expired, 1);
 }
 
-function addRoot(context: MeshContext, random: Random, from: Date, days: number, active: boolean): CaRootRecord {
+/** The key of a root, and the name that it signs with. */
+const authorityOf = (id: string): Issuer => ({
+  name: `pri-${id.slice(0, 2)}.consul.ca`,
+  key: new EcKey(createRandom(id)),
+});
+
+/** @param replaced the root that signs the key of the new one, as Consul's does; the certificate stays in the list when it has expired */
+function addRoot(
+  context: MeshContext,
+  random: Random,
+  from: Date,
+  days: number,
+  active: boolean,
+  replaced?: CaRootRecord,
+): CaRootRecord {
   context.index += random.int(1, 9);
   const { index } = context;
   const number = context.roots.length;
   const id = Array.from({ length: 20 }, () => random.hex(2)).join(':');
   // A uint64: beyond 2^53 on purpose.
   const serialNumber = 10_000_000_000_000_000_001n + BigInt(random.int(0, 999_999)) * 2n;
-  const issuer = { name: `pri-${id.slice(0, 2)}.consul.ca`, key: new EcKey(createRandom(id)) };
+  const issuer = authorityOf(id);
   const lower = { name: `${issuer.name}.lower`, key: new EcKey(createRandom(`${id}/lower`)) };
   const daysLater = (count: number) => new Date(from.getTime() + count * DAY_MS);
-  const sign = ({ name, key }: Issuer, serial: bigint, notAfter: Date) => {
+  const sign = ({ name, key }: Issuer, serial: bigint, notAfter: Date, by = issuer) => {
     const names = { serialNumber: serial, subject: name, uri: `spiffe://${context.trustDomain}` };
-    return createCertificate({ ...names, notBefore: from, notAfter, key, issuer, isCa: true });
+    return createCertificate({ ...names, notBefore: from, notAfter, key, issuer: by, isCa: true });
   };
+  const crossSign = ({ ID: signer }: CaRootRecord) =>
+    sign(issuer, serialNumber + 2n, daysLater(CROSS_SIGNED_DAYS), authorityOf(signer));
   const intermediate = sign(lower, serialNumber + 1n, daysLater(Math.min(days, INTERMEDIATE_DAYS)));
   if (active) context.issuer = lower;
   const root: CaRootRecord = {
@@ -70,7 +88,8 @@ function addRoot(context: MeshContext, random: Random, from: Date, days: number,
     NotAfter: formatWholeSeconds(daysLater(days)),
     RootCert: sign(issuer, serialNumber, daysLater(days)),
     // An old root that signs leaves itself.
-    IntermediateCerts: days > ACTIVE_ROOT_DAYS && days < 1000 ? null : [intermediate],
+    IntermediateCerts:
+      days > ACTIVE_ROOT_DAYS && days < 1000 ? null : [intermediate, ...(replaced ? [crossSign(replaced)] : [])],
     Active: active,
     PrivateKeyType: 'ec',
     PrivateKeyBits: 256,

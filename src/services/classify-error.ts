@@ -108,9 +108,10 @@ const NO_ACTIVE_NODE = /local node not active/iu;
 
 /**
  * Nomad answers 500 to the question who an expired token is, and before 1.10.1 404 to who an unknown one is. It may answer 500 to a token
- * that is no UUID. A storage plugin says only `token expired`, of that of a next page.
+ * that is no UUID: since 1.10 it takes that for the signed token of a workload. A storage plugin says only `token expired`, of that of a next page.
  */
-const UNKNOWN_TOKEN = /ACL token (?:not found|expired|is invalid)|token lookup failed: index error/iu;
+const UNKNOWN_TOKEN =
+  /ACL token (?:not found|expired|is invalid)|token lookup failed: index error|failed to parse signed token|invalid signature: go-jose/iu;
 
 function classifyFailure(operation: Operation, answer: Answer): FailureKind {
   const { kind } = operation;
@@ -149,6 +150,9 @@ function isTransient({ kind }: Operation, { status, message }: Answer): boolean 
 
 const GATEWAY = 'what is in front of the service answered: check that';
 
+/** Nomad has the storage provider delete the volume before it looks for claims: docs/services/scheduler.md#volumes. */
+const DELETES_BEFORE_IT_REFUSES = 'scheduler.volumes.delete';
+
 /** A hint; where a permission of the token may be missing, that as well. */
 function explain(
   { name, kind, path, body }: Operation,
@@ -175,6 +179,8 @@ function explain(
   if (failure === 'not-found' && status === 404 && !path.includes('{'))
     return { hint: 'check `url` of this target: it does not have this path' };
   if (failure === 'not-found') return { hint: 'check the name or id: it does not exist' };
+  if (failure === 'in-use' && name === DELETES_BEFORE_IT_REFUSES)
+    return { hint: 'the storage provider may have deleted it, with its data: see `scheduler.external-volumes.list`' };
   if (failure === 'precondition' && name === 'platform.agents.delete')
     return { hint: 'an agent can be deleted only while its status is unknown, errored or exited' };
   if (failure === 'invalid' && status === 422 && body)
@@ -204,5 +210,6 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set<FailureKind>([
 
 /** Whether a change that failed may have been made all the same. A time-out or an error within the service leaves it open. */
 export function mayBeDone({ failure: kind, details }: ServiceError): boolean {
-  return details.notProcessed !== true && (details.isForeign === true || !REFUSALS.has(kind));
+  const isRefusal = REFUSALS.has(kind) && !(kind === 'in-use' && details.operation === DELETES_BEFORE_IT_REFUSES);
+  return details.notProcessed !== true && (details.isForeign === true || !isRefusal);
 }

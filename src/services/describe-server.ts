@@ -4,7 +4,7 @@ import { textAt, valueAt } from '../core/json-path.ts';
 import { catchFailure, ServiceError } from '../http/errors.ts';
 import type { ServiceClient, ServiceClients } from './client.ts';
 import { autoscaler, mesh as meshOperations, operations } from './index.ts';
-import { ASK, defineOperations, type Operation, requiredBody } from './operation.ts';
+import { ASK, defineOperations, type Operation, pathParam, requiredBody } from './operation.ts';
 import { ANY_TOKEN, capabilities, NO_RIGHTS, readAgent } from './permission.ts';
 import type { ServiceResponse } from './response.ts';
 
@@ -90,6 +90,14 @@ const scheduler = defineOperations('scheduler', {
 
 const mesh = defineOperations('mesh', {
   token,
+  role: {
+    read: {
+      path: '/acl/role/{role_id}',
+      description: 'reads a role with the links to its policies',
+      params: { role_id: pathParam('ID of the role') },
+      section: 'authentication',
+    },
+  },
   agent: { self: { ...agent, description: 'shows the agent', permission: readAgent('agent_prefix ""') } },
 });
 
@@ -102,6 +110,7 @@ export const tokenOperations = {
   capabilities: secrets.token['capabilities-self'],
   scheduler: scheduler.token.self,
   mesh: mesh.token.self,
+  role: mesh.role.read,
 } as const;
 
 /** What a service says it is: names and IDs of the installation, which another one at the same address does not have. */

@@ -1,6 +1,5 @@
 import { meshMounts, type Target, type TargetKind } from '../config/config.ts';
 import { textAt, toFields, valueAt } from '../core/json-path.ts';
-import { stripSecretFields } from '../core/redact/secret-fields.ts';
 import { ServiceError } from '../http/errors.ts';
 import { applyMount } from './build-request.ts';
 import type { ServiceClient } from './client.ts';
@@ -9,6 +8,15 @@ import type { Operation } from './operation.ts';
 import { seesEveryNamespace } from './scheduler/acl-rules.ts';
 import { scheduler } from './scheduler/operations.ts';
 import { secrets } from './secrets/operations.ts';
+import {
+  assertTexts,
+  type Fields,
+  namesField,
+  optional,
+  otherFields,
+  timeField,
+  UnreadableField,
+} from './token-fields.ts';
 
 /** What a service says about a token. It never contains the token itself. */
 export interface TokenInfo {
@@ -50,46 +58,6 @@ const ANONYMOUS: TokenInfo = {
 };
 
 const ACL_DISABLED = { type: 'acl-disabled', is_management: null };
-
-type Fields = ReturnType<typeof toFields>;
-
-/** An answer that says nothing of the token would describe one without rights and without an end, and end the findings about it. */
-class UnreadableField extends Error {}
-
-/** Go services send the zero time for "never". @throws UnreadableField for what is no time */
-function timeField(fields: Fields, name: string): string | null {
-  const value = fields[name];
-  if (value === null || value === undefined || value === '') return null;
-  if (typeof value !== 'string' || Number.isNaN(Date.parse(value))) throw new UnreadableField(`a time in \`${name}\``);
-  return value.startsWith('0001-') ? null : value;
-}
-
-/** Names in a list of texts, or of objects with a name. @throws UnreadableField for what is no such list */
-function namesField(fields: Fields, name: string): readonly string[] {
-  const value = fields[name] ?? [];
-  const names = Array.isArray(value)
-    ? value.map((item) => (typeof item === 'string' ? item : textAt(item, 'Name')))
-    : [null];
-  if (!names.every((item) => item !== null)) throw new UnreadableField(`names in \`${name}\``);
-  return names.sort();
-}
-
-/** @throws UnreadableField where a text that every answer has is missing */
-function assertTexts(fields: Fields, names: readonly string[]): void {
-  const missing = names.find((name) => textAt(fields, name) === null);
-  if (missing !== undefined) throw new UnreadableField(`\`${missing}\``);
-}
-
-/** The fields without the named ones and without secrets; null if none is left. */
-function otherFields(fields: Fields, known: readonly string[]): Fields | null {
-  const kept = Object.entries(fields).filter(([name, value]) => !known.includes(name) && !isEmpty(value));
-  if (kept.length === 0) return null;
-  return toFields(stripSecretFields(Object.fromEntries(kept)));
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
-}
 
 interface TokenQuestion {
   readonly operation: Operation;
@@ -217,6 +185,8 @@ const ACL_DERIVED = ['ExpirationTime', 'ExpirationTTL', 'Hash', 'CreateIndex', '
 
 /** Nomad 2 answers so without ACLs; earlier versions refuse the question. */
 const NO_ACL_ACCESSOR = 'acls-disabled';
+/** Of the token that Nomad 1.10 shows to a request without one. */
+const NO_TOKEN_ACCESSOR = 'anonymous';
 
 async function readSchedulerToken(fields: Fields, client: ServiceClient) {
   assertTexts(fields, ['AccessorID', 'Type']);
@@ -228,7 +198,7 @@ async function readSchedulerToken(fields: Fields, client: ServiceClient) {
   return {
     ...aclFields(fields),
     name: textAt(fields, 'Name'),
-    type,
+    type: textAt(fields, 'AccessorID') === NO_TOKEN_ACCESSOR ? 'anonymous' : type,
     is_management: isManagement,
     rights: policies && Object.fromEntries(policies),
     sees_every_namespace: policies && (seesEveryNamespace(policies.map(([, rules]) => rules)) ?? null),
@@ -246,15 +216,15 @@ function aclFields(fields: Fields) {
   };
 }
 
-/** More than any token has. Where there are more, the token is not described. */
-const MAX_POLICIES = 64;
+/** More policies or roles than any token has. Where there are more, what they grant is not read. */
+const MAX_LINKS = 64;
 
 /** The names and rules of the policies that a client token has. It lists and reads its own policies only. */
 async function readOwnPolicies(client: ServiceClient): Promise<readonly (readonly [string, string | null])[] | null> {
   const items = await optional(listOwnPolicies(client));
   if (!items) return null;
   const names = items.flatMap((item) => textAt(item, 'Name') ?? []).sort();
-  if (names.length < items.length || items.length > MAX_POLICIES) return null;
+  if (names.length < items.length || items.length > MAX_LINKS) return null;
   return Promise.all(
     names.map(async (name) => {
       const policy = await optional(client.call(scheduler.policies.read, { policy_name: name }));
@@ -268,26 +238,44 @@ async function listOwnPolicies(client: ServiceClient): Promise<readonly unknown[
   const items: unknown[] = [];
   for await (const page of client.pages(scheduler.policies.list)) {
     for (const item of page.items) items.push(item); // of a hostile page, more than a call takes arguments
-    if (items.length > MAX_POLICIES) break;
+    if (items.length > MAX_LINKS) break;
   }
   return items;
 }
 
-/** Consul's built-in policy that permits everything. */
-const GLOBAL_MANAGEMENT = 'global-management';
+/** Consul's built-in policy that permits everything. It may be renamed, and keeps its ID. */
+const GLOBAL_MANAGEMENT = { ID: '00000000-0000-0000-0000-000000000001', Name: 'global-management' };
 /** The token that Consul uses for requests without one. */
 const ANONYMOUS_ACCESSOR = '00000000-0000-0000-0000-000000000002';
 
-function readMeshToken(fields: Fields) {
+async function readMeshToken(fields: Fields, client: ServiceClient) {
   assertTexts(fields, ['AccessorID']);
   const acl = aclFields(fields);
-  const isManagement = acl.policies.includes(GLOBAL_MANAGEMENT);
+  const isManagement = hasGlobalManagement(fields) || (await hasManagementRole(fields, client));
   const type = acl.accessor_id === ANONYMOUS_ACCESSOR ? 'anonymous' : isManagement ? 'management' : 'client';
   return { ...acl, name: textAt(fields, 'Description'), type, is_management: isManagement };
 }
 
-/** The response; undefined if the service refuses the request. */
-async function optional<T>(response: Promise<T>): Promise<T | undefined> {
-  const answer = await response.catch(takeRefusal);
-  return answer instanceof ServiceError ? undefined : answer;
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Of a token or a role. */
+function hasGlobalManagement({ Policies: policies }: Fields): boolean {
+  const { ID, Name } = GLOBAL_MANAGEMENT;
+  return toList(policies).some((policy) => textAt(policy, 'ID') === ID || textAt(policy, 'Name') === Name);
+}
+
+/** Whether a role of the token has the policy; null where that is not known. */
+async function hasManagementRole({ Roles: roles }: Fields, client: ServiceClient): Promise<boolean | null> {
+  const ids = toList(roles).map((role) => textAt(role, 'ID'));
+  if (ids.length > MAX_LINKS) return null;
+  const found = await Promise.all(ids.map((id) => (id === null ? null : isManagementRole(id, client))));
+  return found.includes(true) || (found.includes(null) ? null : false);
+}
+
+/** Whoever has the policy may read roles, so that a refusal says that this token does not have it. */
+async function isManagementRole(id: string, client: ServiceClient): Promise<boolean | null> {
+  const asked = client.call(tokenOperations.role, { role_id: id });
+  const answer = await asked.catch(takeRefusal);
+  if (!(answer instanceof ServiceError)) return hasGlobalManagement(toFields(answer.json()));
+  return answer.failure === 'forbidden' ? false : null;
 }

@@ -41,6 +41,7 @@ const COMBINED = [
   'stored_versions_at',
   'full_source',
   'version_policy',
+  'idle_intermediates_at',
   'certificates_at',
   'certificates',
   'lifecycle_at',

@@ -75,6 +75,9 @@ describe('what changes something', () => {
     [detach, 403, 'denied by the oracle', true],
     [detach, 400, 'missing node ID', false],
     [detach, 400, '{"message":"Bad Request"}', true],
+    [detach, 500, 'volume in use: cache', false],
+    [['scheduler.volumes.delete', 'volume_id=cache'], 500, 'volume in use: cache', true],
+    [['scheduler.volumes.delete', 'volume_id=cache'], 500, 'volume not found: cache', false],
     [['secrets.keys.read', 'name=ledger-archive'], 500, PAGE, false],
   ])('%j that fails with %d %s may have been done: %j', async (words, status, body, mayBeDone) => {
     await sandbox.close();

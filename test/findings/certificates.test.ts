@@ -130,6 +130,47 @@ describe('the certificates of a mesh', () => {
     expect(await warehouse.seen('intermediate-expiring')).toMatchObject({ unknown: ['print of end-unreported'] });
   });
 
+  test('intermediate-expiring: not what cross-signs a root that is replaced, which ends seven days later', async () => {
+    const other = await createFindingsWarehouse();
+    const bridge = { subject: 'CN=new', key_id: 'key of new', issuer: 'CN=old', signer_key_id: 'key of old' };
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [root('old'), root('new', { active: true, not_before: '2026-06-01T00:00:00Z' })],
+      authority_certificates: [
+        authority('old'),
+        authority('new'),
+        intermediate('bridge', '2026-11-27T02:15:00Z', { ...bridge, fingerprint: 'a bridge' }),
+        intermediate('signs', '2026-11-27T02:15:00Z'),
+      ],
+    });
+    await other.pull(NOW, 'consul', 'leaf_certificates', { leaf_certificates: [leaf('web', 'new')] });
+    await other.evaluate(NOW);
+    expect(await other.seen('intermediate-expiring')).toEqual({ found: ['print of signs'], unknown: [] });
+    expect(await other.seen('leaf-from-old-root')).toEqual({ found: [], unknown: [] });
+    const [row] = await other.database.rows("select signed_by from certificates where kind = 'leaf'");
+    expect(row).toEqual({ signed_by: 'print of new' });
+  });
+
+  test('intermediate-expiring: not one that was renewed, but what signs and the intermediates above that', async () => {
+    const other = await createFindingsWarehouse();
+    const soon = '2026-11-27T02:15:00Z';
+    const below = (signer: string) => ({ issuer: `CN=${signer}`, signer_key_id: `key of ${signer}` });
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [root('new', { active: true, signing_key_id: 'AA:01' }), root('unnamed', { active: true })],
+      authority_certificates: [
+        authority('new'),
+        intermediate('policy', soon),
+        intermediate('signs', soon, { key_id: 'aa01', ...below('policy') }),
+        intermediate('former', soon, { key_id: 'aa00', ...below('policy') }),
+        intermediate('keyless', soon, { key_id: null }),
+        authority('unnamed'),
+        intermediate('maybe-former', soon, { root_id: 'unnamed', ...below('unnamed') }),
+      ],
+    });
+    await other.evaluate(NOW);
+    const found = ['keyless', 'maybe-former', 'policy', 'signs'].map((name) => `print of ${name}`);
+    expect(await other.seen('intermediate-expiring')).toEqual({ found, unknown: [] });
+  });
+
   test('leaf-from-old-root: signed under an inactive root, directly or through an intermediate', async () => {
     expect(await warehouse.seen('leaf-from-old-root')).toEqual({
       found: ['team/of-old-root', 'under-old'],

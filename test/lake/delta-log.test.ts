@@ -123,7 +123,7 @@ describe('a commit', () => {
     const { files: named, removed } = await createLakeReader(lake).snapshot('t_changes');
     expect([[...named.keys()], [...removed.keys()]]).toEqual([['c'], ['a', 'b']]);
     for (const name of ['a', 'b', 'c', 'unnamed']) await store.put(`t_changes/${name}`, name);
-    const vacuumed = await vacuumLake(lake, { olderThanMs: 0, isDryRun: false });
+    const vacuumed = await vacuumLake(lake, 0, false);
     expect(vacuumed.map(({ path }) => path)).toEqual(['t_changes/unnamed']);
   });
 });

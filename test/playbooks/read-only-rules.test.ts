@@ -48,6 +48,11 @@ describe('rules in HCL', () => {
       'operator { capabilities = ["license-read", "sentinel-read"] }',
     ],
     [
+      'whoever may change host volumes of a namespace may read them as well, and keeps that',
+      'namespace "a" { capabilities = ["host-volume-create", "read-job"] } namespace "b" { capabilities = ["host-volume-write"] }',
+      'namespace "a" { capabilities = ["read-job", "host-volume-read"] } namespace "b" { capabilities = ["host-volume-read"] }',
+    ],
+    [
       'nothing at all is left',
       'namespace "a" { capabilities = ["submit-job"] variables { path "x" { capabilities = ["write"] } } }',
       '',

@@ -1,3 +1,5 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 import { type Applied, applyHarness, showAgent } from './apply-harness.ts';
@@ -243,7 +245,7 @@ test('an apply that is stopped at once tells what an earlier one left unconfirme
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 204 } : undefined;
   await harness.apply(['--max-failures', '1'], 1);
   const { folder, planFile, tidemark } = harness.place;
-  writeFileSync(join(folder, 'data', 'STOP'), '');
+  await writeFile(join(folder, 'data', 'STOP'), '');
   const { stdout } = await tidemark(['playbook', 'apply', planFile]);
   await rm(join(folder, 'data', 'STOP'));
   expect(stdout).toContain('1 still unconfirmed, 2 not reached; stopped: ');

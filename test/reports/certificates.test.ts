@@ -170,6 +170,26 @@ describe('the chain', () => {
     expect(summary).toMatchObject({ intermediates: 4, intermediates_expiring: 2 });
   });
 
+  it('shows what cross-signs a root, whose end is no deadline', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, {
+      ca_roots: [root('r1', '2036-01-01T00:00:00Z'), root('r0', '2027-01-01T00:00:00Z', false)],
+      authority_certificates: [
+        authority('n', 'root', null, '2036-01-01T00:00:00Z', { key_id: '01' }),
+        authority('bridge', 'intermediate', 'z', '2026-11-24T00:00:00Z', { subject: 'CN=n', key_id: '01' }),
+        authority('z', 'root', null, '2027-01-01T00:00:00Z', { root_id: 'r0', key_id: '02' }),
+      ],
+    });
+    expect(await readChain(warehouse)).toEqual([
+      ['r0', 'soft', ''],
+      ['..└ CN=n', 'soft', ''],
+      ['r1', 'good', ''],
+    ]);
+    const { summary } = await warehouse.data('certificates', AS_OF, []);
+    expect(summary).toMatchObject({ intermediates: 0, intermediates_expiring: 0 });
+    expect(await warehouse.database.rows("select subject_name from deadlines where kind = 'certificate'")).toEqual([]);
+  });
+
   it('is empty, and no error, in a warehouse of an earlier version', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(AS_OF, { ca_roots: [root('r1', '2036-01-01T00:00:00Z')] });

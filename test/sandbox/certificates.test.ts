@@ -62,6 +62,18 @@ test('a leaf is signed by the intermediate of the active root, which ends before
   }
 });
 
+test('a root that is replaced signs the key of the new one for seven days', async () => {
+  const old = (await listRoots()).find(({ Active }) => Active)!;
+  for (let night = 0; night < 15; night += 1) sandbox.tick();
+  const next = (await listRoots()).find(({ Active }) => Active)!;
+  const [, crossSigned] = next.IntermediateCerts!.map((pem) => new X509Certificate(pem));
+  const root = new X509Certificate(next.RootCert);
+  expect(crossSigned!.subject).toBe(root.subject);
+  expect(crossSigned!.publicKey.equals(root.publicKey)).toBe(true);
+  expect(crossSigned!.verify(new X509Certificate(old.RootCert).publicKey)).toBe(true);
+  expect(Date.parse(crossSigned!.validTo) - Date.parse(crossSigned!.validFrom)).toBe(7 * 24 * 3_600_000);
+});
+
 test('the public key of every asymmetric key parses, with the size of its type', async () => {
   const seen = new Set<string>();
   for (const name of sandbox.services.secrets.state.keys.keys()) {

@@ -163,6 +163,18 @@ test('a volume in use is neither deregistered nor deleted; force drops only what
   expect(await outcome('DELETE /volume/csi/mixed-queue?force=true')).toEqual([500, 'volume in use: mixed-queue']);
 });
 
+test('as Nomad does, a volume in use is deleted in the storage provider before the deletion is refused', async () => {
+  await sandbox.close();
+  sandbox = await startTestSandbox({ flavor: 'hashicorp' });
+  const { plugins } = sandbox.services.scheduler.state;
+  const claimed = registered().find(
+    ({ claims, pluginId, externalId, namespace }) =>
+      claims.length > 0 && namespace === 'default' && plugins.get(pluginId)!.externals.has(externalId),
+  )!;
+  expect(await outcome(`DELETE /volume/csi/${claimed.id}/delete`)).toEqual([500, `volume in use: ${claimed.id}`]);
+  expect(plugins.get(claimed.pluginId)!.externals.has(claimed.externalId)).toBe(false);
+});
+
 test('deregistering leaves the external volume, deleting takes it along', async () => {
   const { externals } = sandbox.services.scheduler.state.plugins.get('eb50')!;
   const idle = registered().filter(({ pluginId, claims }) => pluginId === 'eb50' && claims.length === 0);

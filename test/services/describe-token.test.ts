@@ -182,6 +182,18 @@ describe('a token of the scheduler', () => {
   });
 
   // Nomad before 1.10.1 answers 404.
+  test('is anonymous where Nomad shows what requests without one may do', async () => {
+    const { described } = await describeAt(
+      'scheduler',
+      {
+        '/acl/token/self': { ...token, AccessorID: 'anonymous', Name: 'Anonymous Token', Policies: ['anonymous'] },
+        '/acl/policies': [],
+      },
+      { token: undefined },
+    );
+    expect(await described).toMatchObject({ type: 'anonymous', is_management: false, policies: ['anonymous'] });
+  });
+
   test.each([403, 404])('that is unknown is an error, not an anonymous token (%d)', async (status) => {
     const { described } = await describeAt('scheduler', { '/acl/token/self': [status, 'ACL token not found'] });
     await expect(described).rejects.toMatchObject({ failure: 'unauthorized' });
@@ -229,6 +241,44 @@ describe('a token of the mesh', () => {
     const management = { ...token, Policies: [{ ID: '1', Name: 'global-management' }] };
     const { described } = await describeAt('mesh', { '/acl/token/self': management });
     expect(await described).toMatchObject({ type: 'management', is_management: true });
+  });
+
+  test('is one with that policy under another name, since a policy may be renamed', async () => {
+    const policy = { ID: '00000000-0000-0000-0000-000000000001', Name: 'admins' };
+    const { described } = await describeAt('mesh', { '/acl/token/self': { ...token, Policies: [policy] } });
+    expect(await described).toMatchObject({ type: 'management', is_management: true, policies: ['admins'] });
+  });
+
+  describe('with roles', () => {
+    const withRoles = {
+      ...token,
+      Roles: [
+        { ID: 'r1', Name: 'readers' },
+        { ID: 'r2', Name: 'admins' },
+      ],
+    };
+    const readers = { ID: 'r1', Name: 'readers', Policies: [{ ID: '1', Name: 'leaves' }] };
+    const admins = { ID: 'r2', Name: 'admins', Policies: [{ ID: '2', Name: 'global-management' }] };
+    const denied: Answer = [403, "Permission denied: token with AccessorID '20f9e8d8' lacks permission 'acl:read'"];
+
+    test.each<[string, Responses, boolean | null]>([
+      ['may do everything if one of them has the policy', { '/acl/role/r1': readers, '/acl/role/r2': admins }, true],
+      ['may not if none of them has it', { '/acl/role/r1': readers, '/acl/role/r2': readers }, false],
+      [
+        'may not if it may not read them, which that policy permits',
+        { '/acl/role/r1': denied, '/acl/role/r2': denied },
+        false,
+      ],
+      [
+        'is not known to where one of them is not shown',
+        { '/acl/role/r1': readers, '/acl/role/r2': [404, 'ACL not found'] },
+        null,
+      ],
+    ])('%s', async (_, roles, isManagement) => {
+      const { described } = await describeAt('mesh', { '/acl/token/self': withRoles, ...roles });
+      const type = isManagement ? 'management' : 'client';
+      expect(await described).toMatchObject({ type, is_management: isManagement, roles: ['admins', 'readers'] });
+    });
   });
 
   test('is anonymous where Consul says so', async () => {

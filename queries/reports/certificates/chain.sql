@@ -5,17 +5,20 @@
 -- empty: No certificate of the authority is known; the next run reads them.
 -- labels: certificate=Certificate; time_left=Time left; leaves=Leaf certificates; leaf_count=Number; not_after=Until
 -- strips: time_left=bar; leaves=squares
--- legend: bad=expired, or within 7 days or the last tenth; warn=within the notice; good=valid; soft=inactive or not known
+-- legend: bad=expired, or within 7 days or the last tenth; warn=within the notice; good=valid; soft=inactive, replaced or not known
 -- hidden: kind, fingerprint, signed_by
 with recursive
   known as (
     select
       certificates.*,
       roots.active is not false as is_active,
+      idle.target is not null as is_idle,
       if(certificates.kind = 'root', coalesce(roots.name, certificates.subject), certificates.subject) as name,
     from certificates_at($as_of) as certificates
     left join ca_roots_at($as_of) as roots
       on roots.target = certificates.target and roots.root_id = certificates.root_id
+    left join idle_intermediates_at($as_of) as idle
+      on idle.target = certificates.target and idle.fingerprint = certificates.fingerprint
   ),
   authorities as (from known where kind <> 'leaf'),
   leaves as (
@@ -87,7 +90,7 @@ select
     [
       {
         'kind': case
-          when not is_active then 'soft'
+          when not is_active or is_idle then 'soft'
           when not_after <= $as_of::timestamptz + interval 7 days then 'bad'
           when not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400) then 'warn'
           else 'good'

@@ -46,6 +46,8 @@ with
       ) as intermediates_expiring,
       count(*) filter (certificates.not_after is null) as intermediates_unknown,
     from certificates_at($as_of) as certificates
+    anti join idle_intermediates_at($as_of) as idle
+      on idle.target = certificates.target and idle.fingerprint = certificates.fingerprint
     left join ca_roots_at($as_of) as roots
       on roots.target = certificates.target and roots.root_id = certificates.root_id
     where kind = 'intermediate' and roots.active is not false

@@ -57,11 +57,24 @@ function listAuthorities(roots: MeshContext['roots']) {
       { ...describe(root.RootCert), kind: 'root', root_id: root.ID, key_id: keyId, signer_key_id: keyId },
       ...(root.IntermediateCerts ?? []).map((pem) => {
         const facts = describe(pem);
-        return { ...facts, kind: 'intermediate', root_id: root.ID, key_id: keyOf(pem), signer_key_id: keyId };
+        return {
+          ...facts,
+          kind: 'intermediate',
+          root_id: root.ID,
+          key_id: keyOf(pem),
+          signer_key_id: signerOf(pem, roots),
+        };
       }),
     ];
   });
   return all.filter((one, index) => all.findIndex(({ fingerprint }) => fingerprint === one.fingerprint) === index);
+}
+
+/** A root signs its intermediates, and the key of the root that replaces it. */
+function signerOf(pem: string, roots: MeshContext['roots']): string {
+  const certificate = new X509Certificate(pem);
+  const signer = roots.find(({ RootCert }) => certificate.verify(new X509Certificate(RootCert).publicKey));
+  return signer!.SigningKeyID.replaceAll(':', '');
 }
 
 /** What OpenSSL, through Node, says of a certificate of the sandbox, which has keys and signatures of one kind. */

@@ -4,6 +4,9 @@ import { LABELLED, parseRules, type RuleBlock } from '../../../services/schedule
 /** What `policy = "scale"` of a namespace grants except `scale-job`. It does not include `read`. */
 const SCALE_READ_CAPABILITIES = ['list-scaling-policies', 'read-scaling-policy', 'read-job-scaling'];
 
+/** Whoever may change a dynamic host volume of a namespace may read it as well. */
+const READS_HOST_VOLUMES = /^host-volume-(?:create|register|write)$/u;
+
 /** Blocks whose `policy` has the levels deny, read and write. */
 const KNOWN_BLOCKS = ['namespace', 'node', 'node_pool', 'agent', 'operator', 'quota', 'host_volume', 'plugin'];
 const NESTED: Readonly<Record<string, string>> = { namespace: 'variables', variables: 'path' };
@@ -41,7 +44,8 @@ function reduceBlock({ kind, label, attributes, blocks }: RuleBlock): RuleBlock 
   const isKnown = Object.keys(others).length === 0 && (label !== null) === LABELLED.includes(kind);
   const isRepeated = new Set(attributes.map(({ name }) => name)).size < attributes.length;
   if (!isKnown || isRepeated || typeof capabilities === 'string' || !level || !inner) return undefined;
-  const granted = [...new Set([...capabilities.filter(isReading), ...level.capabilities])];
+  const implied = capabilities.some((name) => READS_HOST_VOLUMES.test(name)) ? ['host-volume-read'] : [];
+  const granted = [...new Set([...capabilities.filter(isReading), ...level.capabilities, ...implied])];
   const kept = [
     ...(level.policy === undefined ? [] : [{ name: 'policy', value: level.policy }]),
     ...(granted.length > 0 ? [{ name: 'capabilities', value: granted }] : []),
