@@ -6,7 +6,7 @@
 -- many: intermediate certificates expire soon or have expired
 -- repair: renew the intermediate at its authority; ask who runs the mesh
 -- grain: one row per such intermediate that a leaf may need; a warning within `certificateDays`, critical within 7 days; unknown
--- where its expiry is not reported, and where a mesh shows no such intermediate, and a root names the key of one
+-- where its expiry is not reported, and where a root shows no such intermediate, and names the key of one
 -- parameters: $as_of, $certificate_days
 -- A root cannot sign leaf certificates through an intermediate that has expired, however long the root is valid. Consul 1.10 does not show
 -- the intermediate of Vault: `signing_key_id` alone tells that there is one (docs/services/mesh.md#ca-roots).
@@ -53,7 +53,7 @@ from ca_roots
 where
   active is not false
   and signing_key_id <> ''
-  and target not in (select target from intermediates)
+  and (target, root_id) not in (select (target, root_id) from intermediates)
   and not exists (
     from authority_certificates as shown
     where shown.target = ca_roots.target and shown.key_id = lower(replace(signing_key_id, ':', ''))

@@ -22,6 +22,10 @@ with
     from source_state_at($since)
     where source = 'agents' and as_of is not null and target not in (from left_out_targets('agents', $as_of))
   ),
+  -- pools whose agents could not be listed
+  unlisted as (
+    select (target, value) from unknown_parts_at($as_of) where source = 'agents' and value is not null
+  ),
   attached as (
     select links.target, links.pool_id
     from agent_pool_workspaces_at($as_of) as links
@@ -35,7 +39,8 @@ with
       bool_or(present) as present,
       bool_or(not present) as was_present,
       if(
-        exists (from known where known.target = pools.target and known.present),
+        exists (from known where known.target = pools.target and known.present)
+        and (target, pool_id) not in (from unlisted),
         bool_or(present) and not exists (
           from live where live.target = pools.target and live.pool_id = pools.pool_id and live.present
         ),
@@ -43,7 +48,8 @@ with
       ) as down,
       if(
         exists (from known where known.target = pools.target and known.present)
-        and exists (from known where known.target = pools.target and not known.present),
+        and exists (from known where known.target = pools.target and not known.present)
+        and (target, pool_id) not in (from unlisted),
         bool_or(not present) and not exists (
           from live where live.target = pools.target and live.pool_id = pools.pool_id and not live.present
         ),

@@ -4,28 +4,40 @@
 -- own certificate, and names the key that signs (docs/services/mesh.md#ca-roots).
 create or replace macro idle_intermediates_at(at_time) as table
 with recursive
-  authorities as (select target, root_id, kind, fingerprint, key_id, signer_key_id from authority_certificates_at(at_time)),
-  intermediates as (from authorities where kind = 'intermediate' and key_id is not null),
-  -- by an intermediate, which only then has replaced another
-  signing as (
-    select target, root_id, key_id
+  authorities as (
+    select target, root_id, kind, fingerprint, subject, issuer, key_id, signer_key_id from authority_certificates_at(at_time)
+  ),
+  intermediates as (from authorities where kind = 'intermediate'),
+  cross_signed as (
+    select intermediates.target, intermediates.fingerprint
     from intermediates
+    semi join (from authorities where kind = 'root') as roots using (target, root_id, key_id)
+  ),
+  -- what the root names as the signer of leaves: only an intermediate has replaced another
+  signing as (
+    select target, root_id, fingerprint, issuer, signer_key_id
+    from intermediates
+    anti join cross_signed using (target, fingerprint)
     join ca_roots_at(at_time) as roots using (target, root_id)
     where key_id = lower(replace(signing_key_id, ':', ''))
   ),
-  -- the key that signs, and those above it
+  -- and those above it: a certificate need not name its key, nor that of its signer
   used as (
     from signing
     union
-    select used.target, used.root_id, signer_key_id
+    select above.target, above.root_id, above.fingerprint, above.issuer, above.signer_key_id
     from used
-    join intermediates using (target, root_id, key_id)
+    join intermediates as above
+      on above.target = used.target
+      and above.root_id = used.root_id
+      and above.subject = used.issuer
+      and coalesce(above.key_id = used.signer_key_id, true)
   )
+from cross_signed
+union
 select target, fingerprint
 from intermediates
 where
-  (target, root_id, key_id) in (select (target, root_id, key_id) from authorities where kind = 'root')
-  or (
-    (target, root_id) in (select (target, root_id) from signing)
-    and (target, root_id, key_id) not in (select (target, root_id, key_id) from used where key_id is not null)
-  );
+  key_id is not null
+  and (target, root_id) in (select (target, root_id) from signing)
+  and (target, fingerprint) not in (select (target, fingerprint) from used);

@@ -1,4 +1,4 @@
--- grain: one row per agent pool of which no agent may be live at a time, where all agents and pools are known
+-- grain: one row per agent pool of which no agent may be live at a time, where its agents are known
 -- {{scope}}: empty, or `temp ` for one connection
 create or replace {{scope}}macro pools_down(at_time) as table
 select
@@ -11,6 +11,8 @@ select
 from agent_pools_at(at_time) as pools
 semi join assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], at_time) as assessed
   on assessed.target = pools.target
+anti join (from unknown_parts_at(at_time) where source = 'agents') as unknown
+  on unknown.target = pools.target and unknown.value = pools.pool_id
 left join agents_at(at_time) as agents using (target, pool_id)
 group by all
 having count(agents.agent_id) filter (is_live(agents.status) is not false) = 0;

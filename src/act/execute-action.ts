@@ -8,7 +8,7 @@ import { withPublished } from '../warehouse/session.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
-import { type ApplyContext, type Attempt, readRepeatedly, readSubject, rethrowUnexpected } from './observe-action.ts';
+import { type ApplyContext, type Attempt, readRepeatedly, rethrowUnexpected, tryObserve } from './observe-action.ts';
 import { findingIds } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 
@@ -32,7 +32,7 @@ type Conclusion = Pick<ActionOutcome, 'status' | 'reason'> &
  */
 export async function executeAction(attempt: Attempt): Promise<Execution> {
   const { previous } = attempt;
-  const reading = await readSubject(attempt);
+  const reading = await tryObserve(attempt);
   const { precondition, observed } = reading;
   if (precondition.state === 'unknown') return { result: await recordUnsent(attempt, 'failed', precondition.reason) };
   const intent = { ...newIntent(attempt), before: observed };
@@ -215,7 +215,7 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
     const { status, reason, reading } = await readOutcome(attempt, 'ambiguous');
     return { status, reason: `${message}; ${reason}`, after: reading?.observed ?? null, answer: 'ambiguous' };
   }
-  const reading = await readSubject(attempt);
+  const reading = await tryObserve(attempt);
   const { precondition, observed: after } = reading;
   const { retryPolicy, method } = getOperation(action.operation);
   // A gateway may refuse what the service has done. What the service itself finds done was done by someone else, and is not ours to undo.

@@ -63,8 +63,8 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
 }
 
-/** The same where a read that fails tells as little as one without an answer. */
-export function readSubject(attempt: Observed): Promise<Reading> {
+/** As `observeAction`; where a read fails, the precondition is unknown. */
+export function tryObserve(attempt: Observed): Promise<Reading> {
   return observeAction(attempt).catch((error: unknown) => {
     rethrowUnexpected(error);
     return unclear(attempt.context.redactor.text(`the subject could not be read: ${formatError(error)}`));

@@ -76,8 +76,8 @@ function assertSameFields({ plan_id }: Plan, name: string, then: object, now: ob
 }
 
 /** The ID of the published warehouse: one that only `tidemark pull` has written gets it under the lock. */
-export async function identifyPublished(published: OpenWarehouse, { config, context: { log, clock } }: Acting) {
-  const known = await findWarehouseId(published);
+export async function identifyPublished({ config, context: { log, clock } }: Acting): Promise<string> {
+  const known = await withPublished(config, findWarehouseId);
   return known ?? withWarehouse({ config, purpose: 'playbook', now: clock.now(), log }, ensureWarehouseId);
 }
 

@@ -36,9 +36,8 @@ export async function createPlan(options: PlanOptions) {
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
   if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
-  return withPublished(config, async (published) =>
-    planFrom(published, await identifyPublished(published, options), options),
-  );
+  const warehouseId = await identifyPublished(options); // it may publish a migrated file
+  return withPublished(config, (published) => planFrom(published, warehouseId, options));
 }
 
 async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: PlanOptions) {

@@ -6,7 +6,7 @@ import type { ActionDefinition, Playbook } from './define.ts';
 import { explainUnsettled, identifyRequest, type LedgerRow, takeFinal, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { type Observed, readSubject } from './observe-action.ts';
+import { type Observed, tryObserve } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
@@ -113,7 +113,7 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
   const { before } = row;
   let { after } = row;
   if (row.status !== 'applied') {
-    const { precondition, observed } = await readSubject(attempt);
+    const { precondition, observed } = await tryObserve(attempt);
     if (precondition.state === 'ready') return undefined;
     if (precondition.state !== 'satisfied')
       return leaveOut(`it had no clear answer, and may be done since (${precondition.reason})`, true);
@@ -139,7 +139,7 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
   const later = findLater(row, built, attempt);
   if (later) return leaveOut(`plan ${later.plan_id} has changed it since`);
   const { action_id } = action;
-  const { precondition } = await readSubject({ ...attempt, definition: undo.action, action: { action_id, ...built } });
+  const { precondition } = await tryObserve({ ...attempt, definition: undo.action, action: { action_id, ...built } });
   return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
 }
 

@@ -19,14 +19,14 @@ export const DIFF_FORMATS = ['text', 'markdown'] as const;
 export type DiffFormat = (typeof DIFF_FORMATS)[number];
 
 /** Upper bounds of what a plan may change. */
-export const DEFAULT_LIMITS = {
+export const DEFAULT_LIMITS: Readonly<Record<'maxActions' | 'maxPercent' | 'minRows', number>> = {
   maxActions: 25,
   /** Of the rows that the playbook's table has in a target. */
   maxPercent: 20,
   /** So many rows may be affected whatever their share is: 1 of 3 rows is 33 %. */
   minRows: 5,
 };
-export type PlanLimits = Readonly<typeof DEFAULT_LIMITS>;
+export type PlanLimits = typeof DEFAULT_LIMITS;
 
 /** An apply stops after so many failed or unconfirmed actions. */
 export const DEFAULT_MAX_FAILURES = 3;

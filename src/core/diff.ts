@@ -17,8 +17,8 @@ const MAX_DIFFERENT_LINES = 1000;
 const CONTEXT = 3;
 
 /**
- * The difference of two JSON values (`parseJson` or `parseLossless`), field by field; what is equal is left out. A field is named by its path, such as
- * `query.sort`. A null stands for a subject that does not exist: then every field of the other value is added or removed.
+ * The difference of two JSON values (`parseJson` or `parseLossless`), field by field; what is equal is left out. A field is named by its
+ * path, such as `query.sort`. A null stands for a subject that does not exist: then every field of the other value is added or removed.
  */
 export function diffValues(before: unknown, after: unknown): readonly DiffLine[] {
   const [left, right] = [flatten(before), flatten(after)];

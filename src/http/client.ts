@@ -80,8 +80,9 @@ export class HttpClient {
   readonly #concurrency: AdaptiveConcurrency;
   /** What a retry was last said to be for, if that concerns every request: it is said once, and the retries are counted. */
   #said: FailureKind | undefined;
-  /** The attempts since the last answer. */
+  /** The attempts that ended since the last answer, none of them with one. */
   #silence = { attempts: 0, sinceMs: 0 };
+  #answeredMs = 0;
   /** The service has been silent for longer than all attempts at one request take: whatever waits for its next attempt ends. */
   #isGivenUp = false;
 
@@ -162,13 +163,13 @@ export class HttpClient {
     metrics.throttleWaitMs += waitedMs;
     const deadline = new Deadline(signal, call.attemptMs, timeouts);
     const sentMs = performance.now();
-    if (this.#silence.attempts++ === 0) this.#silence.sinceMs = sentMs;
     let hasResponse = false;
     try {
       const response = await this.#follow(request, call, ticket, deadline.signal);
       deadline.touch();
       hasResponse = true;
       this.#silence.attempts = 0;
+      this.#answeredMs = performance.now();
       this.#isGivenUp = false;
       const problem = redirectError(request.url, response) ?? unfinishedError(request, response);
       if (problem) {
@@ -181,7 +182,7 @@ export class HttpClient {
     } finally {
       if (!hasResponse) {
         limiter.onNoResponse();
-        this.#onSilence(sentMs);
+        if (!signal.aborted) this.#onSilence(sentMs);
       }
       deadline.dispose();
     }
@@ -191,6 +192,7 @@ export class HttpClient {
   #onSilence(sentMs: number): void {
     const { attempts, maxBackoffMs } = this.#options.timeouts;
     const now = performance.now();
+    if (this.#silence.attempts++ === 0) this.#silence.sinceMs = Math.max(sentMs, this.#answeredMs);
     const ofOneMs = attempts * Math.max(now - sentMs, maxBackoffMs);
     if (this.#silence.attempts > attempts && now - this.#silence.sinceMs >= ofOneMs) this.#isGivenUp = true;
   }

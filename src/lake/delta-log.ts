@@ -118,6 +118,7 @@ export const checkpointPath = (table: string, version: number): string =>
 export const lastCheckpointPath = (table: string): string => `${logFolder(table)}/_last_checkpoint`;
 
 export const NO_TABLE = {
+  /** -1 where the table does not exist. */
   version: -1,
   /** Of the checkpoint that was read; -1 for none. */
   checkpoint: -1,

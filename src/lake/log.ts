@@ -139,7 +139,7 @@ export async function retryConflicts<T>({ name }: LakeStore, work: (attempt: num
       return await work(attempt);
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      await sleep(randomInt(MAX_PAUSE_MS));
+      if (attempt < ATTEMPTS) await sleep(randomInt(MAX_PAUSE_MS));
     }
   }
   throw new TidemarkError('LOCKED', `other publishes to ${name} do not end`, {

@@ -77,6 +77,15 @@ export function readPublishedUntil(options: PublishOptions): Promise<Date | unde
   return withVisible(options, async (_, { after }) => (after === BEGINNING ? undefined : new Date(after)));
 }
 
+/** Reads every log, and finds what would refuse a publish now. @returns as `readPublishedUntil` @throws as `publishToLake` */
+export function checkPublishable(options: PublishOptions): Promise<Date | undefined> {
+  return withVisible(options, async (reader, visible) => {
+    await reader.snapshots();
+    if (visible.latest !== null) assertPublishable(options.store, visible, false);
+    return visible.after === BEGINNING ? undefined : new Date(visible.after);
+  });
+}
+
 /** Reads the lake in the database of the published warehouse. */
 function withVisible<T>(
   { config, store, now }: PublishOptions,

@@ -36,7 +36,7 @@ const TIME = 'timestamptz';
  */
 const TRIED: ReadonlySet<string | undefined> = new Set(['bigint', 'boolean']);
 
-/** Times have whole seconds, whichever way a view was read: the documents have no fractions in a CSV, and some services write them. */
+/** Times of documented columns have whole seconds, whichever way a view was read: the documents have no fractions in a CSV, and some services write them. */
 const FRACTION = quoteLiteral('(:\\d\\d)\\.\\d+');
 
 const MAX_LINE_BYTES = 256 * MEBIBYTE;

@@ -32,7 +32,8 @@ export type QueueLoad = ReturnType<typeof createLoadQueue>;
 /**
  * The landings of a run that wait to be loaded. Loads happen one after another; what lands during one is loaded by the next, many
  * landings at once (docs/decisions.md#loads).
- * @returns adds a landing; it throws TidemarkError why the landing is refused, storage failures, or the reason of an abort
+ * @returns a function that adds a landing. @throws TidemarkError that says why the landing is refused; a storage failure; the reason of an
+ * abort
  */
 export function createLoadQueue(run: RunContext) {
   const waiting: Waiting[] = [];

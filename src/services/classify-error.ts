@@ -108,7 +108,8 @@ const NO_ACTIVE_NODE = /local node not active/iu;
 
 /**
  * Nomad answers 500 to the question who an expired token is, and before 1.10.1 404 to who an unknown one is. It may answer 500 to a token
- * that is no UUID: since 1.10 it takes that for the signed token of a workload. A storage plugin says only `token expired`, of that of a next page.
+ * that is no UUID: since 1.10 it takes that for the signed token of a workload. A storage plugin says only `token expired`, of that of a
+ * next page.
  */
 const UNKNOWN_TOKEN =
   /ACL token (?:not found|expired|is invalid)|token lookup failed: index error|failed to parse signed token|invalid signature: go-jose/iu;

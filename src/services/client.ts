@@ -10,7 +10,14 @@ import { buildRequest, collectSecrets, describePermission, type RequestParts } f
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
 import { PageReader, withRequiredSize } from './pagination.ts';
-import { assertPresent, MAX_PAST_MS, type ResponsePage, readResponse, type ServiceResponse } from './response.ts';
+import {
+  assertPresent,
+  MAX_PAST_MS,
+  type ResponsePage,
+  readFailure,
+  readResponse,
+  type ServiceResponse,
+} from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
 
 export interface ServiceClientOptions extends Omit<HttpClientOptions, 'target' | 'transport' | 'timeouts'> {
@@ -32,6 +39,8 @@ export interface RequestOptions extends Partial<SendOptions> {
   readonly conditions?: Conditions;
   /** How old an answer may be, in milliseconds, where the service or a cache says so. @default ten minutes */
   readonly maxPastMs?: number;
+  /** The rows are written anew before they are loaded, so that a name that an object has twice is read once. @default such an answer is refused */
+  readonly mayRepeatNames?: boolean;
 }
 
 /** Sent as `If-None-Match` and `If-Modified-Since`. */
@@ -114,7 +123,7 @@ function prepareRequest(
   options: RequestOptions = {},
 ) {
   const { body, metrics = createRequestMetrics(), write = false, conditions = {}, ...others } = options;
-  const { maxPastMs = MAX_PAST_MS, ...sending } = others;
+  const { maxPastMs = MAX_PAST_MS, mayRepeatNames = false, ...sending } = others;
   const { target, redactor, log, timeouts } = connection;
   const args = given as Args;
   collectSecrets(operation, args, body, redactor);
@@ -124,14 +133,14 @@ function prepareRequest(
   const headers = { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
   const isConditional = Object.keys(headers).length > 0;
   const maxBytes = timeouts.maxResponseBytes;
-  const context = { operation, args, permission, redactor, maxBytes, isConditional, maxPastMs };
+  const context = { operation, args, permission, redactor, maxBytes, isConditional, maxPastMs, mayRepeatNames };
   const send = createSender(connection, operation, { args, body, write, headers }, { ...sending, metrics });
   return {
     read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
       send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
     download: (file: string, limits: Pick<DownloadContext, 'validatePreview' | 'maxBytes'>) => {
       const read: ResponseReader<DownloadResult> = async (response, progress) => {
-        if (!response.ok) await readResponse(response, progress, context); // for its error
+        if (!response.ok) throw await readFailure(response, progress, context);
         const download = await downloadToFile(response, file, { ...progress, ...limits, redactor });
         assertPresent(context, response);
         return download;

@@ -17,6 +17,7 @@ import {
   timeField,
   UnreadableField,
 } from './token-fields.ts';
+import { validatePathValue } from './validate-request.ts';
 
 /** What a service says about a token. It never contains the token itself. */
 export interface TokenInfo {
@@ -225,6 +226,7 @@ async function readOwnPolicies(client: ServiceClient): Promise<readonly (readonl
   if (!items) return null;
   const names = items.flatMap((item) => textAt(item, 'Name') ?? []).sort();
   if (names.length < items.length || items.length > MAX_LINKS) return null;
+  if (!names.every((name) => isSendable(name, client))) return null;
   return Promise.all(
     names.map(async (name) => {
       const policy = await optional(client.call(scheduler.policies.read, { policy_name: name }));
@@ -243,6 +245,11 @@ async function listOwnPolicies(client: ServiceClient): Promise<readonly unknown[
   return items;
 }
 
+/** Whether what a service names can be asked for: it may be no name. */
+function isSendable(name: string | null, { target }: ServiceClient): name is string {
+  return name !== null && validatePathValue('name', name, target).length === 0;
+}
+
 /** Consul's built-in policy that permits everything. It may be renamed, and keeps its ID. */
 const GLOBAL_MANAGEMENT = { ID: '00000000-0000-0000-0000-000000000001', Name: 'global-management' };
 /** The token that Consul uses for requests without one. */
@@ -252,7 +259,8 @@ async function readMeshToken(fields: Fields, client: ServiceClient) {
   assertTexts(fields, ['AccessorID']);
   const acl = aclFields(fields);
   const isManagement = hasGlobalManagement(fields) || (await hasManagementRole(fields, client));
-  const type = acl.accessor_id === ANONYMOUS_ACCESSOR ? 'anonymous' : isManagement ? 'management' : 'client';
+  const known = isManagement === null ? null : isManagement ? 'management' : 'client';
+  const type = acl.accessor_id === ANONYMOUS_ACCESSOR ? 'anonymous' : known;
   return { ...acl, name: textAt(fields, 'Description'), type, is_management: isManagement };
 }
 
@@ -268,14 +276,14 @@ function hasGlobalManagement({ Policies: policies }: Fields): boolean {
 async function hasManagementRole({ Roles: roles }: Fields, client: ServiceClient): Promise<boolean | null> {
   const ids = toList(roles).map((role) => textAt(role, 'ID'));
   if (ids.length > MAX_LINKS) return null;
-  const found = await Promise.all(ids.map((id) => (id === null ? null : isManagementRole(id, client))));
+  const found = await Promise.all(ids.map((id) => (isSendable(id, client) ? isManagementRole(id, client) : null)));
   return found.includes(true) || (found.includes(null) ? null : false);
 }
 
-/** Whoever has the policy may read roles, so that a refusal says that this token does not have it. */
+/** Whoever has the policy may read roles, so that a refusal by Consul says that this token does not have it. */
 async function isManagementRole(id: string, client: ServiceClient): Promise<boolean | null> {
   const asked = client.call(tokenOperations.role, { role_id: id });
   const answer = await asked.catch(takeRefusal);
   if (!(answer instanceof ServiceError)) return hasGlobalManagement(toFields(answer.json()));
-  return answer.failure === 'forbidden' ? false : null;
+  return answer.failure === 'forbidden' && answer.details.isForeign !== true ? false : null;
 }

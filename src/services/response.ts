@@ -46,6 +46,8 @@ interface ReadContext {
   readonly isConditional: boolean;
   /** How old an answer may be. */
   readonly maxPastMs: number;
+  /** Whether an object may have a name twice, with two values. */
+  readonly mayRepeatNames: boolean;
 }
 
 /** At most this much of an error's body is read. */
@@ -102,6 +104,11 @@ function explainPast({ name, kind, mutates }: Operation, headers: Headers, maxMs
   return pastMs > maxMs ? `the answer is stale: it is of ${formatSeconds(pastMs)} ago` : undefined;
 }
 
+/** The failure that a response without success tells. */
+export async function readFailure(response: Response, progress: BodyProgress, context: ReadContext) {
+  return toFailure(context, response, await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES }));
+}
+
 /** Redacts the text before its message is extracted: extraction folds white space, which would hide a multi-line key. */
 function toFailure({ operation, permission, redactor }: ReadContext, response: Response, text: string) {
   return new AttemptError(classifyError(operation, response, redactor.text(text), redactor.text(permission)));
@@ -134,11 +141,8 @@ function explainWarning(answer: unknown, redactor: Redactor): string | undefined
   return warning === null ? undefined : `the service warns: ${extractErrorMessage(redactor.text(warning))}`;
 }
 
-/** Rows that are rewritten before DuckDB reads them. They are many: to search them for a repeated name takes a tenth of a pull. */
-const READ_ONCE = ['platform.explorer.query', 'platform.views.results'];
-
 /** @throws AttemptError unless the body has the form of the `responseType`; a login page with status 200 has not */
-function checkShape({ operation, args, redactor }: ReadContext, response: ServiceResponse): void {
+function checkShape({ operation, args, redactor, mayRepeatNames }: ReadContext, response: ServiceResponse): void {
   const misses = (actual: string, hint?: string) => {
     const { responseType, itemsPath, says, maps = [] } = operation;
     const list = responseType === 'object' && itemsPath !== undefined ? ` with a list in \`${itemsPath}\`` : '';
@@ -167,7 +171,7 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
       summarize(response),
       value === undefined ? explainBroken(text) : (explainWrapping(value) ?? explainWarning(value, redactor)),
     );
-  const at = READ_ONCE.includes(operation.name) ? undefined : findContradiction(text, value);
+  const at = mayRepeatNames ? undefined : findContradiction(text, value);
   if (at !== undefined) throw misses(`an object that has a name twice, with two values (character ${at})`);
   const asked = findOther(operation, args, value);
   if (asked === undefined) return;

@@ -75,9 +75,10 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
   };
   interrupts.add(interrupt);
   const connect = async (): Promise<Statements> => {
-    const statements = createStatements(await instance.connect());
+    const connection = await instance.connect();
+    await connection.run("set TimeZone = 'UTC'");
+    const statements = createStatements(connection);
     opened.push(statements);
-    await statements.run("set TimeZone = 'UTC'");
     return statements;
   };
   /** Other connections to the file, for statements that run at the same time. They have no temporary tables of this one, and end with it. */

@@ -188,9 +188,12 @@ export async function readColumns({ database, files }: ReadWarehouse): Promise<C
 /** @param present columns of the warehouse */
 export async function readAdditions(read: ReadWarehouse, present: Columns): Promise<readonly Addition[]> {
   if (!present.get('additions')?.has('added_after')) return [];
-  return (await read.database.script(
-    read.files.read('warehouse/additions'),
-  )) as readonly unknown[] as readonly Addition[];
+  const rows = await read.database.script(read.files.read('warehouse/additions'));
+  return rows.map(({ table, column, after }) => ({
+    table: String(table),
+    column: column == null ? null : String(column),
+    after: String(after),
+  }));
 }
 
 export function withAdditions(tables: readonly Table[], added: readonly Addition[]): readonly Table[] {

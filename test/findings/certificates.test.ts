@@ -132,17 +132,23 @@ describe('the certificates of a mesh', () => {
 
   test('intermediate-expiring: not what cross-signs a root that is replaced, which ends seven days later', async () => {
     const other = await createFindingsWarehouse();
-    const bridge = { subject: 'CN=new', key_id: 'key of new', issuer: 'CN=old', signer_key_id: 'key of old' };
+    const bridge = { subject: 'CN=new', key_id: 'aa01', issuer: 'CN=old', signer_key_id: 'key of old' };
     await other.pull(NOW, 'consul', 'ca_roots', {
-      ca_roots: [root('old'), root('new', { active: true, not_before: '2026-06-01T00:00:00Z' })],
+      // the new root signs with its own key
+      ca_roots: [
+        root('old'),
+        root('new', { active: true, signing_key_id: 'AA:01', not_before: '2026-06-01T00:00:00Z' }),
+      ],
       authority_certificates: [
         authority('old'),
-        authority('new'),
+        authority('new', { key_id: 'aa01' }),
         intermediate('bridge', '2026-11-27T02:15:00Z', { ...bridge, fingerprint: 'a bridge' }),
         intermediate('signs', '2026-11-27T02:15:00Z'),
       ],
     });
-    await other.pull(NOW, 'consul', 'leaf_certificates', { leaf_certificates: [leaf('web', 'new')] });
+    await other.pull(NOW, 'consul', 'leaf_certificates', {
+      leaf_certificates: [leaf('web', 'new', { signer_key_id: 'aa01' })],
+    });
     await other.evaluate(NOW);
     expect(await other.seen('intermediate-expiring')).toEqual({ found: ['print of signs'], unknown: [] });
     expect(await other.seen('leaf-from-old-root')).toEqual({ found: [], unknown: [] });
@@ -159,7 +165,7 @@ describe('the certificates of a mesh', () => {
       authority_certificates: [
         authority('new'),
         intermediate('policy', soon),
-        intermediate('signs', soon, { key_id: 'aa01', ...below('policy') }),
+        intermediate('signs', soon, { key_id: 'aa01', issuer: 'CN=policy', signer_key_id: null }),
         intermediate('former', soon, { key_id: 'aa00', ...below('policy') }),
         intermediate('keyless', soon, { key_id: null }),
         authority('unnamed'),

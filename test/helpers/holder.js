@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 
 const [, , module, file, maxPauseMs] = process.argv;
 const { acquireLock } = await import(module);
-const lock = await acquireLock(file, 'a holder', { maxPauseMs: Number(maxPauseMs) });
+const lock = await acquireLock(file, 'a holder', new Date(), Number(maxPauseMs));
 console.log('held');
 for await (const _line of createInterface({ input: process.stdin })) {
   lock.assertHeld();

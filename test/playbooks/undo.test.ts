@@ -411,7 +411,7 @@ test('pin-drift-view leaves a view whose filter has a form that an undo could no
   told = JSON.stringify({ data: [{ id: 'sq-1', type: 'explorer-saved-queries', attributes }] });
   const { actions, skipped } = await place.plan(['--max-percent', '100']);
   expect(actions).toEqual([]);
-  expect(skipped[0]?.reason).toMatch(/^the filter of the saved view .* has a form that an undo could not restore$/u);
+  expect(skipped[0]?.reason).toMatch(/^the saved view .* has its filter in a form that an undo could not restore$/u);
 });
 
 test('a view of the same name, which someone else creates in the same moment, does not confirm a view', async () => {

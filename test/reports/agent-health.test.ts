@@ -208,7 +208,7 @@ describe('the agent-health report', () => {
     await warehouse.pull(SECOND, { agent_pools: earlier, agents, agent_pool_workspaces: [attached('earlier')] });
     const unlisted = await warehouse.data('agent-health', SECOND, ['pools', 'pools_down']);
     expect(unlisted.summary).toMatchObject({ stranded_workspaces: 1 });
-    expect(unlisted.pools).toMatchObject([{ who: '1 waits' }, { who: 'not listed', attached: null }]);
+    expect(unlisted.pools).toMatchObject([{ who: 'not listed', attached: null }, { who: '1 waits' }]);
     expect(pick(unlisted.pools_down, 'waiting')).toEqual([null, 1]);
     await warehouse.pull(THIRD, { agent_pools: [pool('unlisted', null)], agents });
     const { summary } = await warehouse.data('agent-health', THIRD, []);

@@ -135,6 +135,7 @@ describe('the storage report', () => {
     });
     expect(data.summary).toMatchObject({
       missing: 1,
+      not_reported: 2, // `in-use` as well, whose claims are not listed
       orphaned: 1,
       orphaned_bytes: 5 * GIB,
       capacity_bytes: 6 * GIB,

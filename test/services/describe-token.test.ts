@@ -276,7 +276,7 @@ describe('a token of the mesh', () => {
       ],
     ])('%s', async (_, roles, isManagement) => {
       const { described } = await describeAt('mesh', { '/acl/token/self': withRoles, ...roles });
-      const type = isManagement ? 'management' : 'client';
+      const type = isManagement === null ? null : isManagement ? 'management' : 'client';
       expect(await described).toMatchObject({ type, is_management: isManagement, roles: ['admins', 'readers'] });
     });
   });

@@ -10,7 +10,14 @@
 -- hidden: pool_id, names, agents, live, silent, attached, allowed, agents_listed
 with
   -- Where the agents were never pulled, nothing is known of them.
-  known as (select target from source_state_at($as_of) where source = 'agents' and as_of is not null),
+  known as (
+    select pools.target, pools.pool_id
+    from agent_pools_at($as_of) as pools
+    join source_state_at($as_of) as state
+      on state.target = pools.target and state.source = 'agents' and state.as_of is not null
+    anti join (from unknown_parts_at($as_of) where source = 'agents') as unknown
+      on unknown.target = pools.target and unknown.value = pools.pool_id
+  ),
   links as (
     select
       links.target,
@@ -63,7 +70,7 @@ with
         when known.target is not null and coalesce(members.may_be_live, 0) = 0 then format('{} {}', counted.workspaces, if(counted.workspaces = 1, 'waits', 'wait'))
         else format('{} attached', counted.workspaces)
       end as who,
-      links.names,
+      if(counted.workspaces >= counted.named, links.names, null) as names,
       if(known.target is null, null, coalesce(members.agents, 0)) as agents,
       if(known.target is null, null, coalesce(members.live, 0)) as live,
       if(known.target is null, null, coalesce(members.silent, 0)) as silent,
@@ -74,10 +81,10 @@ with
       pools.agent_count as agents_listed,
       pools.pool_id,
     from agent_pools_at($as_of) as pools
-    left join known using (target)
+    left join known using (target, pool_id)
     left join members using (target, pool_id)
     left join links using (target, pool_id)
     left join pool_workspaces($as_of) as counted using (target, pool_id)
   )
 from drawn
-order by (live = 0 and attached is distinct from 0) desc, live, attached desc, pool_name, target, pool_id;
+order by (live = 0 and attached is distinct from 0) desc, live, attached desc nulls first, pool_name, target, pool_id;

@@ -17,17 +17,24 @@ with
     select target
     from assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of)
   ),
-  -- live and agents: null where the agents of the target are not known. An agent of an unknown status may be live
+  -- live and agents: null where the agents of the target or pool are not known. An agent of an unknown status may be live
   pools as (
     select
       pools.target,
       pools.pool_id,
-      if(assessed.target is null, null, count(agents.agent_id)) as agents,
-      if(assessed.target is null, null, count(agents.agent_id) filter (is_live(agents.status) is not false)) as live,
-    from agent_pools_at($as_of) as pools
-    left join assessed on assessed.target = pools.target
+      if(is_known, count(agents.agent_id), null) as agents,
+      if(is_known, count(agents.agent_id) filter (is_live(agents.status) is not false), null) as live,
+    from (
+      select
+        *,
+        target in (from assessed)
+        and (target, pool_id) not in (
+          select (target, value) from unknown_parts_at($as_of) where source = 'agents' and value is not null
+        ) as is_known,
+      from agent_pools_at($as_of)
+    ) as pools
     left join agents_at($as_of) as agents on agents.target = pools.target and agents.pool_id = pools.pool_id
-    group by pools.target, pools.pool_id, assessed.target
+    group by pools.target, pools.pool_id, is_known
   ),
   pools_before as (
     select
@@ -66,7 +73,7 @@ with
       count(*) filter (live = 0) as pools_without_live_agents,
       count(*) filter (agents = 0) as empty_pools,
       count(*) filter (live is null) as unknown_pools,
-      exists (from assessed) or count(*) = 0 as is_known,
+      count(live) > 0 or count(*) = 0 as is_known,
     from pools
   ),
   before_counts as (

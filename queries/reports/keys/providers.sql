@@ -13,9 +13,11 @@ select
   providers.name,
   providers.provider,
   providers.key_collection,
-  coalesce(held.keys, if(assessed.target is null, null, 0)) as keys,
+  coalesce(held.keys, if(assessed.target is null or unknown.value is not null, null, 0)) as keys,
 from kms_providers_at($as_of) as providers
 left join assessed_targets('empty-kms-provider', ['key_distributions', 'kms_providers'], $as_of) as assessed
   on assessed.target = providers.target
+left join (from unknown_parts_at($as_of) where source = 'key_distributions') as unknown
+  on unknown.target = providers.target and unknown.value = providers.name
 left join held on held.target = providers.target and held.provider_name = providers.name
 order by keys, providers.name, providers.target;

@@ -70,6 +70,8 @@ with
           on assessed.target = providers.target
         anti join key_distributions_at($as_of) as held
           on held.target = providers.target and held.provider_name = providers.name
+        anti join (from unknown_parts_at($as_of) where source = 'key_distributions') as unknown
+          on unknown.target = providers.target and unknown.value = providers.name
       ) as empty_providers,
   ),
   role_counts as (

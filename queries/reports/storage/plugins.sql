@@ -33,7 +33,14 @@ select
   case when snapshot_list.supported then coalesce(taken.snapshots, 0) end as snapshots,
   case when snapshot_list.supported then if(taken.snapshots is null, 0, taken.snapshot_bytes) end as snapshot_bytes,
 from plugins
-left join (from source_state_at($as_of) where source = 'volumes' and as_of is not null) as known using (target)
+left join (
+  select target
+  from source_state_at($as_of)
+  where
+    source = 'volumes'
+    and as_of is not null
+    and target not in (select target from unknown_parts_at($as_of) where source = 'volumes')
+) as known using (target)
 left join registered using (target, plugin_id)
 left join held using (target, plugin_id)
 left join taken using (target, plugin_id)

@@ -37,7 +37,7 @@ with
       volumes.schedulable is null
       or if(
         claims.volume_id is null,
-        volumes.current_readers > 0 or volumes.current_writers > 0,
+        coalesce(volumes.current_readers > 0 or volumes.current_writers > 0, true),
         claims.is_lost is null
       ) as is_unreported,
       unknown.target is null as is_known,

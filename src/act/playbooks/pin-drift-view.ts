@@ -154,7 +154,7 @@ export const pinDriftView = definePlaybook({
     if (isSameQuery(query, QUERY)) return skip(`the saved view "${NAME}" already lists it`);
     const form = findOtherForm(others);
     if (form !== undefined)
-      return skip(`the ${form} of the saved view "${NAME}" has a form that an undo could not restore`);
+      return skip(`the saved view "${NAME}" has its ${form} in a form that an undo could not restore`);
     const inputs = { name: NAME, view_id, query, others };
     return [{ action: update, inputs, summary: `${summary}, whose query was changed`, affectedRow: view_id }];
   },

@@ -2,6 +2,7 @@ import { sliceFields } from '../../core/json.ts';
 import { catchFailure, type FailureKind, isRejection, ServiceError } from '../../http/errors.ts';
 import { formatRow } from '../../landing/csv.ts';
 import { cleanJson } from '../../landing/writer.ts';
+import { withRequestOptions } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { isOverload } from './explorer/partition.ts';
 import { assertServiceAnswers, listThenRead, type Part } from './shared/list-and-read.ts';
@@ -50,8 +51,7 @@ export const savedViewRows: SourceDefinition = {
     };
     let overloads = 0;
     const isRefusal = (error: ServiceError) => {
-      const isTooSlow = isOverload(error) && ++overloads <= MAX_OVERLOADS;
-      const isOfOneView = isTooSlow || OF_ONE_VIEW.includes(error.failure);
+      const isOfOneView = OF_ONE_VIEW.includes(error.failure) || (isOverload(error) && ++overloads <= MAX_OVERLOADS);
       if (isOfOneView) failures.push(error);
       return isOfOneView;
     };
@@ -90,7 +90,8 @@ async function extractView(context: ExtractContext, id: string): Promise<Service
     skipped = position;
   };
   const args = { view_id: id, 'page[size]': PAGE_SIZE };
-  const sent = sendPages(context, platform.views.results, args, write, reset);
+  const rewriting = { ...context, client: withRequestOptions(context.client, { mayRepeatNames: true }) };
+  const sent = sendPages(rewriting, platform.views.results, args, write, reset);
   const answer = await sent.catch(catchFailure(isRejection));
   const end = answer instanceof ServiceError ? { error: answer.serviceMessage } : { skipped, rows: position - skipped };
   await landing.writeJson({ view_id: id, ...end });

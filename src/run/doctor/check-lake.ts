@@ -5,8 +5,9 @@ import type { Config } from '../../config/config.ts';
 import { isLakeAddress } from '../../config/lake.ts';
 import { type Clock, formatTimestamp } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
+import { plural } from '../../core/plural.ts';
 import { type StoreContext, withLakeStore } from '../../lake/open-store.ts';
-import { readPublishedUntil } from '../../lake/publish.ts';
+import { checkPublishable } from '../../lake/publish.ts';
 import { contradictionError, type LakeStore, STAGING } from '../../lake/store.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
@@ -23,7 +24,7 @@ export async function checkLake(config: Config, context: LakeContext): Promise<r
     return list.checks;
   }
   const steps = (store: LakeStore): readonly Step[] => [
-    ['reachable', async () => `${(await store.folders()).length} tables at ${store.name}`],
+    ['reachable', async () => `${plural((await store.folders()).length, 'table')} at ${store.name}`],
     ['writable', () => probeWrites(store)],
     ['log', () => readLog(config, context, store)],
   ];
@@ -50,14 +51,17 @@ async function check(list: CheckList, steps: readonly Step[]): Promise<void> {
 
 async function probeWrites(store: LakeStore): Promise<string> {
   const path = `${STAGING}/doctor-${randomBytes(8).toString('hex')}`;
-  const created = [await store.createIfAbsent(path, ''), await store.createIfAbsent(path, '')];
-  await store.remove(path);
-  if (!created[0] || created[1]) throw contradictionError(store, path);
-  return 'a second writer of one file is refused';
+  try {
+    const created = [await store.createIfAbsent(path, ''), await store.createIfAbsent(path, '')];
+    if (!created[0] || created[1]) throw contradictionError(store, path);
+    return 'a second writer of one file is refused';
+  } finally {
+    await store.remove(path);
+  }
 }
 
 async function readLog(config: Config, { clock }: LakeContext, store: LakeStore): Promise<string> {
   if (!existsSync(warehouseFiles(config.data).published)) return 'not read: there is no warehouse yet';
-  const until = await readPublishedUntil({ config, store, now: clock.now() });
+  const until = await checkPublishable({ config, store, now: clock.now() });
   return until ? `has the runs of this warehouse up to ${formatTimestamp(until)}` : 'has no run of this warehouse yet';
 }

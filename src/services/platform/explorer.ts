@@ -5,7 +5,7 @@ import type { ArgIssue, Args, QueryPairs } from '../operation.ts';
 
 /** The explorer views with their fields and operators: docs/services/platform.md#explorer-views. */
 
-type FieldType = 'boolean' | 'number' | 'string' | 'datetime';
+export type FieldType = 'boolean' | 'number' | 'string' | 'datetime';
 const VIEWS = ['workspaces', 'tf_versions', 'providers', 'modules'] as const;
 export type ExplorerView = (typeof VIEWS)[number];
 /** `resources` is a beta view of the real product. Its fields are not checked. */

@@ -204,14 +204,11 @@ export interface Acceptance {
 export async function acceptFindings(warehouse: OpenWarehouse, acceptance: Acceptance, now: Date): Promise<void> {
   const { database, files } = warehouse;
   const { ids, reason, owner, until } = acceptance;
+  const at = await chooseTime(warehouse, now);
   if (until <= now) throw new TidemarkError('USAGE', `--until ${until.toISOString()} has passed`);
-  const params = {
-    ids,
-    reason,
-    owner,
-    until: until.toISOString(),
-    now: (await chooseTime(warehouse, now)).toISOString(),
-  };
+  if (until <= at)
+    throw new TidemarkError('USAGE', `--until ${until.toISOString()} is before the last run of the warehouse`);
+  const params = { ids, reason, owner, until: until.toISOString(), now: at.toISOString() };
   await database.transaction(async () => {
     await assertOpen(warehouse, ids);
     await database.run(files.read('warehouse/accept_findings'), params);

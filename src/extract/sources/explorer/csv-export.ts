@@ -14,6 +14,7 @@ import {
   canonicalField,
   EXPLORER_FIELDS,
   type ExplorerView,
+  type FieldType,
 } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import type { ExtractContext } from '../source.ts';
@@ -74,14 +75,15 @@ async function readHeader(path: string): Promise<readonly string[]> {
 }
 
 /**
- * Formats the rows of explorer pages as the CSV export of the same view has them, so that the same row is equal whichever way it
- * was fetched: times have whole seconds, and undocumented fields are a JSON object in the last column, `extra`. DuckDB also reads
- * CSV about seven times as fast as JSON.
+ * Formats the rows of explorer pages as the CSV export of the same view has them, so that the same row is equal whichever way it was
+ * fetched. Undocumented fields are a JSON object in the last column, `extra`, their times with whole seconds; those of documented columns
+ * are cut when they are loaded (`src/load/landed-rows.ts`). DuckDB also reads CSV about seven times as fast as JSON.
  * @param keyColumns the columns that identify a row, whose values are texts
  */
 export function createRowFormatter(view: ExplorerView, keyColumns: readonly string[] = []) {
   const columns = productColumns(view);
-  /** The column of each attribute that any row has had, even as null. */
+  const types = columns.map((name) => EXPLORER_FIELDS[view][name]);
+  /** The column of each attribute that any row has had, even as null, and not only in a form that cannot be read. */
   const indexes = new Map<string, number>();
   let hasRows = false;
 
@@ -91,8 +93,8 @@ export function createRowFormatter(view: ExplorerView, keyColumns: readonly stri
     const attributes = toFields(valueAt(item, 'attributes'));
     for (const name of Object.keys(attributes)) {
       const index = indexes.get(name) ?? columns.indexOf(canonicalField(name));
-      indexes.set(name, index);
       const value = attributes[name];
+      if (isReadable(value, types[index])) indexes.set(name, index);
       if (value === null || value === undefined || value === '') continue;
       if (index < 0) {
         if (!isSecretField(name)) extra.push([canonicalField(name), toText(value).replace(FRACTION, '')]);
@@ -121,8 +123,18 @@ export function createRowFormatter(view: ExplorerView, keyColumns: readonly stri
   };
 }
 
-/** Of the seconds of a time such as `2023-10-16T22:55:50.123+00:00`, which an undocumented field may be as well. */
+/** Of the seconds of a time such as `2023-10-16T22:55:50.123+00:00`, which an undocumented field may be. */
 const FRACTION = /(?<=^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\.\d+(?= ?(?:Z|UTC|[+-]\d\d:?\d\d)?$)/u;
+
+const NUMBER = /^\s*[+-]?\d/u;
+const BOOLEAN = /^\s*(?:true|false|t|f|yes|no|y|n|1|0)\s*$/iu;
+
+/** Whether a value may be one of its column. What is none is unknown in its row; where no row has one, the column is missing. */
+function isReadable(value: unknown, type: FieldType | undefined): boolean {
+  if (value === null || value === undefined || value === '') return true;
+  if (type === 'number') return NUMBER.test(toText(value));
+  return type !== 'boolean' || BOOLEAN.test(toText(value));
+}
 
 function formatCell(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : quoteCell(toText(value));

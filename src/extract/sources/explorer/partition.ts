@@ -72,7 +72,8 @@ export async function fetchPartitioned(context: ExtractContext, view: string, fi
 }
 
 function withAttempts(context: ExtractContext, maxServerErrorAttempts: number): ExtractContext {
-  return { ...context, client: withRequestOptions(context.client, { maxServerErrorAttempts }) };
+  const options = { maxServerErrorAttempts, mayRepeatNames: true }; // the rows of a page are written anew, as CSV
+  return { ...context, client: withRequestOptions(context.client, options) };
 }
 
 /** The number of rows of a query, if the service reports it, which it may even where it cannot return the rows. */
