@@ -88,8 +88,17 @@ describe('doctor', () => {
       expect.stringMatching(/^ok lake log: has the runs of this warehouse up to /u),
     ]);
     expect(await readdir(join(lake, '_staging'))).toEqual([]);
-    await writeFile(join(lake, 'runs_changes', '_delta_log', '00000000000000000000.json'), 'no commit');
-    expect((await check()).at(-1)).toMatch(/^FAIL lake log: .*00000000000000000000\.json/u);
+    place.sandbox.tick();
+    await place.pull(['--target', 'consul']);
+    const own = await testProject({ workspaces: 5 });
+    await own.pull(['--target', 'consul']); // without a lake, and at the time of the first run of the other
+    await own.configure((config) => Object.assign(config, { lake }));
+    const { stdout } = await own.tidemark(['doctor']);
+    expect(stdout, 'of another warehouse').toMatch(
+      /FAIL +lake +log +.* has runs up to .*, and this warehouse does not/u,
+    );
+    await writeFile(join(lake, 'ca_roots_changes', '_delta_log', '00000000000000000000.json'), 'no commit');
+    expect((await check()).at(-1)).toMatch(/^FAIL lake log: .*ca_roots_changes.*00000000000000000000\.json/u);
     await useLake('s3://estate/lake');
     const key = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG' };
     const nowhere = {

@@ -40,9 +40,11 @@ test('management-token: a token that may do everything, unless the target says w
     explained: { type: 'management', is_management: true },
     reader: { type: 'client', is_management: false },
     unreported: { type: 'user', is_management: null },
+    hidden: { type: null, is_management: null },
   });
   const explained = { name: 'explained', kind: 'scheduler', managementToken: 'lists all policies' } as const;
-  await warehouse.evaluate(NOW, { targets: ['admin', explained, 'reader', 'unreported'] });
+  await warehouse.evaluate(NOW, { targets: ['admin', explained, 'reader', 'unreported', 'hidden'] });
+  expect(await warehouse.seen('management-token')).toEqual({ found: ['admin'], unknown: ['hidden'] });
   expect(await warehouse.findings('management-token')).toMatchObject([
     { target: 'admin', severity: 'info', title: 'Target admin reads with a token that may do everything' },
   ]);

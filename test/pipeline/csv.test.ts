@@ -372,4 +372,12 @@ describe('JSON pages', () => {
       [5, null],
     ]);
   });
+
+  test('lack a column that no row has in a form that can be read', async () => {
+    const place = await withValues([
+      ['n/a', true],
+      ['many', null],
+    ]);
+    expect((await place.pull(WORKSPACES, 1)).stderr).toMatch(/quarantined: .*checks_failed/u);
+  });
 });

@@ -216,6 +216,27 @@ describe('the agent-health report', () => {
     expect(summary.headline).toMatch(/^1 of 1 pool has no live agent, and it is not known how many workspaces wait;/u);
   });
 
+  it('does not count a pool whose agents could not be listed as one without agents', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
+      agent_pools: [pool('refused', 2), pool('empty', 1)],
+      agents: [],
+      agent_pool_workspaces: [],
+    });
+    const part = [{ column: 'pool_id', value: 'apool-refused', reason: 'refused' }];
+    await warehouse.database.run(
+      "update pulls set status = 'partial', unknown_parts = $part::json where source = 'agents'",
+      { part: JSON.stringify(part) },
+    );
+    const { summary, pools, pools_down } = await warehouse.data('agent-health', FIRST, ['pools', 'pools_down']);
+    expect(summary).toMatchObject({ pools_without_live_agents: 1, stranded_workspaces: 1, unknown_pools: 1 });
+    expect(pools).toMatchObject([
+      { pool_name: 'empty', who: '1 waits', agents: 0 },
+      { pool_name: 'refused', who: '2 attached', agents: null },
+    ]);
+    expect(pick(pools_down, 'pool_name')).toEqual(['empty']);
+  });
+
   it('reports that nothing was pulled', async () => {
     const warehouse = await createReportWarehouse();
     const { summary, sources } = await warehouse.data('agent-health', FIRST, []);

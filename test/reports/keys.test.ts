@@ -122,6 +122,26 @@ describe('the keys report', () => {
   });
 });
 
+it('does not count a provider whose keys could not be listed as empty', async () => {
+  const warehouse = await createReportWarehouse();
+  const at = '2026-11-01T02:15:00Z';
+  await warehouse.pull(at, {
+    keys: [],
+    kms_providers: [{ name: 'refused' }, { name: 'empty' }],
+    key_distributions: [],
+  });
+  await warehouse.database.run(
+    "update pulls set status = 'partial', unknown_parts = $part::json where source = 'key_distributions'",
+    { part: JSON.stringify([{ column: 'provider_name', value: 'refused', reason: 'refused' }]) },
+  );
+  const { providers, summary } = await warehouse.data('keys', at, ['providers']);
+  expect(summary).toMatchObject({ empty_providers: 1 });
+  expect(providers).toMatchObject([
+    { name: 'empty', keys: 0 },
+    { name: 'refused', keys: null },
+  ]);
+});
+
 it('does not know which keys and providers are unused while the distributions never completed', async () => {
   const warehouse = await createReportWarehouse();
   const at = '2026-11-20T02:15:00Z';

@@ -29,7 +29,11 @@ const small = { maxResponseBytes: 4 * 1024 * 1024, maxDownloadBytes: 4 * 1024 * 
 
 const FAULTS: Readonly<Record<string, Omit<ResponseFault, 'name'>>> = {
   'connections are reset': { fault: faults.reset, says: /unreachable: no connection \(ECONNRESET\)/u },
-  'answers never begin': { fault: faults.hang, says: /(?:timeout|unreachable): no response within 5\.0 s/u, timeouts: silent },
+  'answers never begin': {
+    fault: faults.hang,
+    says: /(?:timeout|unreachable): no response within 5\.0 s/u,
+    timeouts: silent,
+  },
   'answers drip': { fault: faults.drip, says: /timeout: not finished within 5\.0 s/u, timeouts: slow },
   'connections are reset within answers': { fault: faults.resetWithin, says: broken },
   'answers end after each tenth in turn': { fault: faults.cutFrom(0), says: broken, timeouts: { attempts: 10 } },
