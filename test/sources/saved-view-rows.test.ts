@@ -143,18 +143,24 @@ test('a saved view that changes at every reading is unknown, and keeps its rows;
   expect(await all()).toEqual(before);
 });
 
-test('up to three saved views that overload the service are unknown, and keep their rows; where more do, the source fails', async () => {
+/** A platform whose saved views have a page of results each, but where `answer` says otherwise. @returns also the views that were asked for */
+async function withViews(answer: (view: string) => { status: number; body: string } | undefined) {
   const views: string[] = [];
-  let slow: readonly string[] = [];
   const place = await testProject({
     workspaces: 2,
     faultHook: ({ path }) => {
       const view = /views\/([^/]+)\/results/u.exec(path)?.[1];
       if (view === undefined) return undefined;
       if (!views.includes(view)) views.push(view);
-      return slow.includes(view) ? { status: 504, body: '' } : { status: 200, body: PAGE };
+      return answer(view) ?? { status: 200, body: PAGE };
     },
   });
+  return { place, views };
+}
+
+test('up to three saved views that overload the service are unknown, and keep their rows; where more do, the source fails', async () => {
+  let slow: readonly string[] = [];
+  const { place, views } = await withViews((view) => (slow.includes(view) ? { status: 504, body: '' } : undefined));
   const pull = async (exit: number) => {
     const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2 };
     const run = await place.tidemark(['pull', '--source', 'saved_view_rows', '--json'], { timeouts });
@@ -180,16 +186,8 @@ test('up to three saved views that overload the service are unknown, and keep th
 
 test('where one of two saved views is rejected and the other one refused, nothing is known of either: the rows of both stay', async () => {
   let isRefused = false;
-  const views: string[] = [];
-  const place = await testProject({
-    workspaces: 2,
-    faultHook: ({ path }) => {
-      const view = /views\/([^/]+)\/results/u.exec(path)?.[1];
-      if (view === undefined) return undefined;
-      if (!views.includes(view)) views.push(view);
-      if (!isRefused) return { status: 200, body: PAGE };
-      return { status: view === views[0] ? 422 : 403, body: '{"errors":[{"title":"no"}]}' };
-    },
+  const { place, views } = await withViews((view) => {
+    return isRefused ? { status: view === views[0] ? 422 : 403, body: '{"errors":[{"title":"no"}]}' } : undefined;
   });
   await place.pull(['--source', 'saved_view_rows']);
   const all = () => place.rows('select view_id, row_id from saved_view_rows order by all');
