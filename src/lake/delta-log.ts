@@ -117,22 +117,30 @@ export const checkpointPath = (table: string, version: number): string =>
 
 export const lastCheckpointPath = (table: string): string => `${logFolder(table)}/_last_checkpoint`;
 
-export const NO_TABLE = {
-  /** -1 where the table does not exist. */
-  version: -1,
+/** A table as of its last commit. */
+export interface Snapshot {
+  /** -1 if the table does not exist. */
+  readonly version: number;
   /** Of the checkpoint that was read; -1 for none. */
+  readonly checkpoint: number;
+  readonly protocol: z.infer<typeof protocol>;
+  readonly metaData: MetaData | undefined;
+  readonly files: ReadonlyMap<string, AddAction>;
+  /** Files that an engine has replaced, for example by OPTIMIZE. */
+  readonly removed: ReadonlyMap<string, RemoveAction>;
+  /** The last version of each application. */
+  readonly transactions: ReadonlyMap<string, number>;
+}
+
+export const NO_TABLE: Snapshot = {
+  version: -1,
   checkpoint: -1,
   protocol: PROTOCOL,
-  metaData: undefined as MetaData | undefined,
-  files: new Map() as ReadonlyMap<string, AddAction>,
-  /** Files that an engine has replaced, for example by OPTIMIZE. */
-  removed: new Map() as ReadonlyMap<string, RemoveAction>,
-  /** The last version of each application. */
-  transactions: new Map() as ReadonlyMap<string, number>,
+  metaData: undefined,
+  files: new Map(),
+  removed: new Map(),
+  transactions: new Map(),
 };
-
-/** A table as of its last commit. */
-export type Snapshot = Readonly<typeof NO_TABLE>;
 
 /** The table after more actions, which end with those of `version`. */
 export function replay(before: Snapshot, version: number, actions: readonly Action[]): Snapshot {

@@ -36,7 +36,10 @@ import {
   type TargetProbe,
 } from './probe-sources.ts';
 
-/** Checks every target and its sources with a few cheap calls, the warehouse, the lake and the mail server. Changes nothing, but for a file that it writes to the lake and removes. */
+/**
+ * Checks every target and its sources with a few cheap calls, the warehouse, the lake and the mail server. Changes nothing, but for a file
+ * that it writes to the lake and removes.
+ */
 export async function diagnose(config: Config, context: WorkContext & LakeContext, known: readonly SourceDefinition[]) {
   const clients = createProbeClients(config, context);
   const files = createSqlFiles(overlayRoots(config.directory));

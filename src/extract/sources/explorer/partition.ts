@@ -86,7 +86,10 @@ async function fetchFirstPage({ client }: ExtractContext, args: OperationArgs<ty
   return undefined;
 }
 
-/** Failures of a query that is too large: the explorer stops after 60 seconds (docs/services/platform.md#limits). One that was not sent is none. */
+/**
+ * Failures of a query that is too large: the explorer stops after 60 seconds (docs/services/platform.md#limits). One that was not sent is
+ * none.
+ */
 const OVERLOAD_FAILURES: readonly FailureKind[] = ['server', 'timeout', 'truncated', 'too-large'];
 
 export function isOverload(error: unknown): error is ServiceError {
