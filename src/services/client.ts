@@ -39,7 +39,7 @@ export interface RequestOptions extends Partial<SendOptions> {
   readonly conditions?: Conditions;
   /** How old an answer may be, in milliseconds, where the service or a cache says so. @default ten minutes */
   readonly maxPastMs?: number;
-  /** The rows are written anew before they are loaded, so that a name that an object has twice is read once. @default such an answer is refused */
+  /** Rows are rewritten before they are loaded: a name that an object has twice is read once. @default such an answer is refused */
   readonly mayRepeatNames?: boolean;
 }
 

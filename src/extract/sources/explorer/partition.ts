@@ -72,7 +72,7 @@ export async function fetchPartitioned(context: ExtractContext, view: string, fi
 }
 
 function withAttempts(context: ExtractContext, maxServerErrorAttempts: number): ExtractContext {
-  const options = { maxServerErrorAttempts, mayRepeatNames: true }; // the rows of a page are written anew, as CSV
+  const options = { maxServerErrorAttempts, mayRepeatNames: true }; // the rows of a page are rewritten as CSV
   return { ...context, client: withRequestOptions(context.client, options) };
 }
 
