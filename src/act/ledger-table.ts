@@ -6,6 +6,7 @@ import { catchKnown, formatError, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { isPresent } from '../core/paths.ts';
 import { acceptFindings } from '../tell/findings/evaluate.ts';
+import { chooseTime } from '../warehouse/latest.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import {
@@ -71,11 +72,12 @@ export async function syncLedger(warehouse: Warehouse, config: Config, now: Date
   await keepLedger(warehouse, assertSound(config.data, await inspectSeen(config, warehouse)), now);
   // The findings of each undo are accepted once: an acceptance that has ended since, because they got worse, stays ended.
   const { database, files } = warehouse;
-  const undone = await database.rows(files.read('remediation/undone_findings'), { now: now.toISOString() });
+  const next = await chooseTime(warehouse, now);
+  const undone = await database.rows(files.read('remediation/undone_findings'), { now: next.toISOString() });
   for (const { ids, plan_id, owner, until, undone_at } of undone) {
     const acceptance = { reason: `undone by plan ${plan_id}`, owner: String(owner), until: new Date(String(until)) };
     // an acceptance before its undo, as a clock that went back would date it, would be followed by another one in each run
-    const at = new Date(Math.max(now.getTime(), Date.parse(String(undone_at))));
+    const at = new Date(Math.max(next.getTime(), Date.parse(String(undone_at))));
     await acceptFindings(warehouse, { ...acceptance, ids: ids as readonly string[] }, at);
   }
 }

@@ -104,6 +104,21 @@ test('is accepted as of the undo where the clock went back after it: dated earli
   ).toEqual([{ is_later: true }]);
 });
 
+test('where the last run is dated after its end, nothing is accepted, and the run goes on', async () => {
+  const place = await createPlace();
+  const applied = await runNight(place);
+  const lock = await acquireLock(join(place.folder, 'data', 'lock'), 'a run');
+  await undo(place, applied);
+  await lock.release();
+  const now = place.sandbox.now;
+  const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
+  await withWarehouse({ config, purpose: 'a run', now, log: QUIET }, async (warehouse) => {
+    await warehouse.database.run('update runs set started_at = started_at + interval 1 year');
+    await syncLedger(warehouse, config, now);
+  });
+  expect(await place.rows("from finding_events where reason = 'accepted'")).toEqual([]);
+});
+
 test('the acceptance ends after `--accept-days`, and 0 accepts nothing', async () => {
   const place = await createPlace();
   const applied = await runNight(place);
