@@ -4,7 +4,8 @@
 -- subject: token
 -- many: targets are read with a token that may do everything
 -- repair: make a token with the rights that tidemark permissions lists
--- grain: one row per such target; none where `managementToken` of the target gives the reason, or the service has no word for it; unknown where the roles of the token are not told
+-- grain: one row per such target; none where `managementToken` of the target gives the reason, or the service has no word
+-- for it; unknown where the roles of the token are not told
 select
   tokens.target,
   tokens.target as subject_id,

@@ -5,7 +5,8 @@
 -- subject: volume
 -- many: registered volumes{of} do not exist in the provider
 -- repair: deregister the volumes
--- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list its volumes, where another plugin may have it, or where its claims are not counted
+-- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list its volumes, where another plugin may have it, or
+-- where its claims are not counted
 with
   claimed as (
     select distinct target, namespace, volume_id

@@ -1,5 +1,6 @@
 -- grain: one row per use of a provider or module that the explorer does not report whole: a row that counts more workspaces than it names, or
--- does not tell how many (workspace_name is null), and each workspace of a row without a version (version is null). Made once for all rules that read it.
+-- does not tell how many (workspace_name is null), and each workspace of a row without a version (version is null). Made once for
+-- all rules that read it.
 create or replace temp table unreported_uses as
 with
   used as (

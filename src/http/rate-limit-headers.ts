@@ -1,6 +1,6 @@
 /** Every vendor's rate limit headers, translated to plain numbers here and nowhere else. */
 
-/** The rate limit that a response advertises: `limit`: requests per window; `remaining`: of this one, which ends after `resetMs`. */
+/** The rate limit that a response advertises: `limit` requests in a window, of which `remaining` are left until it ends after `resetMs`. */
 export type RateLimitInfo = Readonly<NonNullable<ReturnType<typeof parseRateLimit>>>;
 
 /** A larger reset is a time (seconds or milliseconds since 1970), not a duration: it would last for decades. */
