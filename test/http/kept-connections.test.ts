@@ -8,7 +8,10 @@ import { serve } from './call-outcome.ts';
 const CONNECTIONS = 8;
 
 /** A server that answers the first request of each connection, and `again` every later one. */
-async function withKeptConnections(again: (request: IncomingMessage, response: ServerResponse) => void) {
+async function withKeptConnections(
+  again: (request: IncomingMessage, response: ServerResponse) => void,
+  headersMs?: number,
+) {
   const waiting: ServerResponse[] = [];
   const seen = new Map<Socket, number>();
   const server = await serve((request, response) => {
@@ -20,7 +23,8 @@ async function withKeptConnections(again: (request: IncomingMessage, response: S
     if (waiting.includes(response)) for (const one of waiting) one.end('{"data":{"keys":[]}}');
     else response.end('{"data":{"keys":[]}}');
   });
-  const test = createTestClient(createTarget('secrets', server.origin), { timeouts: { headersMs: 1000 } });
+  const timeouts = headersMs === undefined ? {} : { headersMs };
+  const test = createTestClient(createTarget('secrets', server.origin), { timeouts });
   const read = () => test.client.call(secrets.keys.list, {}, { metrics: test.metrics });
   await Promise.all(Array.from({ length: CONNECTIONS }, read));
   return { ...test, server, seen, read };
@@ -44,7 +48,7 @@ it.each<[string, Parameters<typeof withKeptConnections>[0]]>([
 });
 
 it('a read that has no answer over a kept connection is sent again over a new one', async () => {
-  const { client, read, metrics, server } = await withKeptConnections(() => {});
+  const { client, read, metrics, server } = await withKeptConnections(() => {}, 2000);
   await read();
   expect([metrics.retries, server.requests.length]).toEqual([1, CONNECTIONS + 2]);
   await client.close();

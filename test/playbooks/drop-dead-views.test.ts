@@ -34,7 +34,7 @@ test('drop-dead-views deletes a view only if the service rejects its query', asy
   const { views } = place.sandbox.services.platform.state;
   const view = views.find(({ id }) => id === actions[0]?.params.view_id)!;
   const apply = async () => {
-    const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2, idleMs: 100 };
+    const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2, idleMs: 1000 };
     const { exit, json } = await place.tidemark(['playbook', 'apply', place.planFile, '--json'], { timeouts });
     return [exit, ...json<{ rows: Row[] }>().rows.map(({ status, reason }) => `${status}: ${reason}`)];
   };

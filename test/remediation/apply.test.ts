@@ -153,7 +153,7 @@ test('a subject whose readings hang is not read after the lag is over', async ()
     return isHung ? { status: 504, body: '' } : undefined;
   };
   const words = ['playbook', 'apply', harness.place.planFile, '--json', '--max-failures', '1'];
-  const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2, idleMs: 300 };
+  const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2, idleMs: 1000 };
   const { exit, json } = await harness.place.tidemark(words, { timeouts });
   expect([exit, harness.statuses(json<Applied>())]).toEqual([
     1,
