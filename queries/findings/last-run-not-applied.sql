@@ -4,7 +4,7 @@
 -- subject: workspace
 -- many: workspaces{of} have a last run that was not applied for `notAppliedDays`
 -- repair: open the run: repair its error and start another, or confirm that nothing is to be applied
--- grain: one row per such workspace; unknown where the status of its run is not reported
+-- grain: one row per such workspace; unknown where the status or the ID of its run is not reported
 -- parameters: $as_of, $not_applied_days
 -- The time is that of the first pull that saw this status of this run.
 with
@@ -16,13 +16,14 @@ with
   )
 select
   workspaces.target,
-  external_id as subject_id,
+  workspaces.external_id as subject_id,
   workspace_name as subject_name,
   case
     when workspaces.current_run_status is null then 'the status of its run is not reported'
+    when workspaces.current_run_external_id is null then 'the ID of its run is not reported'
     else format(
       'The last run of workspace {} {} on {} or before, and nothing was applied since',
-      coalesce(workspace_name, external_id),
+      coalesce(workspace_name, workspaces.external_id),
       case
         when workspaces.current_run_status = 'errored' then 'errored'
         else 'was ' || replace(workspaces.current_run_status, '_', ' ')
@@ -31,23 +32,24 @@ select
     )
   end as title,
   json_object(
-    'workspace_id', external_id,
+    'workspace_id', workspaces.external_id,
     'project_id', project_external_id,
     'project_name', project_name,
-    'run_id', current_run_external_id,
+    'run_id', workspaces.current_run_external_id,
     'status', workspaces.current_run_status,
     'seen_at', iso_time(seen_at)
   ) as detail,
   'status ' || replace(workspaces.current_run_status, '_', ' ') as group_key,
-  workspaces.current_run_status is null as unknown,
+  workspaces.current_run_status is null or workspaces.current_run_external_id is null as unknown,
 from workspaces
-join first_seen using (target, external_id, current_run_external_id)
+left join first_seen
+  on first_seen.target = workspaces.target
+  and first_seen.external_id = workspaces.external_id
+  and first_seen.current_run_external_id = workspaces.current_run_external_id
+  and first_seen.current_run_status is not distinct from workspaces.current_run_status
 where
-  first_seen.current_run_status is not distinct from workspaces.current_run_status
-  and (
-    workspaces.current_run_status is null
-    or (
-      ended_unapplied(workspaces.current_run_status)
-      and seen_at <= $as_of::timestamptz - to_seconds($not_applied_days * 86400)
-    )
+  (workspaces.current_run_status is null and workspaces.current_run_external_id is not null)
+  or (
+    ended_unapplied(workspaces.current_run_status)
+    and (seen_at <= $as_of::timestamptz - to_seconds($not_applied_days * 86400) or workspaces.current_run_external_id is null)
   )

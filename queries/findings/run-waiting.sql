@@ -4,7 +4,7 @@
 -- subject: workspace
 -- many: workspaces{of} have a run that has waited for `waitingRunDays`
 -- repair: confirm or discard the run; ask the owner of the project
--- grain: one row per such workspace; unknown where the status of its run is not reported
+-- grain: one row per such workspace; unknown where the status or the ID of its run is not reported
 -- parameters: $as_of, $waiting_run_days
 -- A run waits for a person or for an agent. A status that is not known here counts as waiting: a final one changes no more.
 with
@@ -20,6 +20,7 @@ select
   workspace_name as subject_name,
   case
     when current_run_status is null then 'the status of its run is not reported'
+    when current_run_external_id is null then 'the ID of its run is not reported'
     else format(
       'Run {} of workspace {} is {}, and was first seen on {}',
       current_run_external_id,
@@ -37,13 +38,13 @@ select
     'seen_at', iso_time(seen_at)
   ) as detail,
   'status ' || replace(current_run_status, '_', ' ') as group_key,
-  current_run_status is null as unknown,
+  current_run_status is null or current_run_external_id is null as unknown,
 from workspaces
-join first_seen using (target, external_id, current_run_external_id)
+left join first_seen using (target, external_id, current_run_external_id)
 where
-  current_run_status is null
+  (current_run_status is null and current_run_external_id is not null)
   or (
     current_run_status not in ('applied', 'planned_and_finished', 'planned_and_saved')
     and not ended_unapplied(current_run_status)
-    and seen_at <= $as_of::timestamptz - to_seconds($waiting_run_days * 86400)
+    and (seen_at <= $as_of::timestamptz - to_seconds($waiting_run_days * 86400) or current_run_external_id is null)
   )

@@ -60,7 +60,8 @@ select
   compared.not_assessed as not_assessed,
   compared.failing as failing,
   compared.errored as errored,
-  coalesce(behind.workspaces, 0) as workspaces_behind,
+  -- before the first assessment, the number is not known
+  case when compared.critical is null then behind.workspaces else coalesce(behind.workspaces, 0) end as workspaces_behind,
   compared.agents as agents,
   compared.live_agents as live_agents,
   case when compared.oldest < compared.fleet_newest then 'stale' else '' end as stale

@@ -55,5 +55,8 @@ select
   sum(warning) as warning,
   sum(info) as info,
   sum(rules_not_assessed) as rules_not_assessed,
-  (select count(*) from findings where rule = 'outdated-version' and state in ('new', 'open')) as workspaces_behind
+  case
+    when count(case when is_organization = 1 then critical end) > 0
+      then (select count(*) from findings where rule = 'outdated-version' and state in ('new', 'open'))
+  end as workspaces_behind
 from compared;

@@ -116,6 +116,10 @@ describe('workspaces over several nights', () => {
     workspace('errs', { current_run_external_id: 'run-4', current_run_status: 'errored' }),
     workspace('errs-again', { current_run_external_id: 'run-5', current_run_status: 'errored' }),
     workspace('no-status', { current_run_external_id: 'run-6', current_run_status: null }),
+    workspace('waits-without-run', { current_run_external_id: null, current_run_status: 'planned' }),
+    workspace('errs-without-run', { current_run_external_id: null, current_run_status: 'errored' }),
+    workspace('applied-without-run', { current_run_external_id: null, current_run_status: 'applied' }),
+    workspace('never-ran', { current_run_external_id: null, current_run_status: null }),
     workspace('grows', { current_rum_count: 100, workspace_created_at: CREATED }),
     workspace('grows-a-little', { current_rum_count: 10, workspace_created_at: CREATED }),
     workspace('counts-no-more', { current_rum_count: 10, workspace_created_at: CREATED }),
@@ -163,14 +167,20 @@ describe('workspaces over several nights', () => {
   });
 
   test('run-waiting: the same run, not final, since waitingRunDays', async () => {
-    expect(await warehouse.seen('run-waiting')).toEqual({ found: ['waits'], unknown: ['no-status'] });
+    expect(await warehouse.seen('run-waiting')).toEqual({
+      found: ['waits'],
+      unknown: ['no-status', 'waits-without-run'],
+    });
     expect((await warehouse.findings('run-waiting'))[0]?.title).toBe(
       'Run run-2 of workspace name of waits is policy checked, and was first seen on 2026-11-01',
     );
   });
 
   test('last-run-not-applied: the same run and status, since notAppliedDays', async () => {
-    expect(await warehouse.seen('last-run-not-applied')).toEqual({ found: ['errs'], unknown: ['no-status'] });
+    expect(await warehouse.seen('last-run-not-applied')).toEqual({
+      found: ['errs'],
+      unknown: ['errs-without-run', 'no-status'],
+    });
     expect((await warehouse.findings('last-run-not-applied'))[0]?.title).toBe(
       'The last run of workspace name of errs errored on 2026-11-01 or before, and nothing was applied since',
     );

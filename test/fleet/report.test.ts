@@ -69,6 +69,7 @@ describe('the report of a fleet', () => {
         night: '2026-11-20',
         workspaces: 30,
         drifted: 6,
+        workspaces_behind: 2,
         live_agents: null,
         stale: '',
       },
@@ -78,6 +79,7 @@ describe('the report of a fleet', () => {
         night: '2026-11-18',
         workspaces: 5,
         drifted: 0,
+        workspaces_behind: null,
         agents: 2,
         stale: 'stale',
       },
@@ -122,7 +124,7 @@ describe('the report of a fleet', () => {
   test('knows no findings where no organization has evaluated any', async () => {
     const database = await openTables(TABLES.replaceAll('findings_', 'unlisted_'));
     const { data } = await renderFleetReport({ database, files }, await tempFolder(), new Date());
-    expect(data.summary).toMatchObject({ critical: null });
+    expect(data.summary).toMatchObject({ critical: null, workspaces_behind: null });
     expect(data.summary.headline).toContain('findings are not known');
   });
 

@@ -70,7 +70,7 @@ describe('the storage report', () => {
     });
     expect(data.protection).toMatchObject([{ volumes: 4, unprotected: 0, unknown: 3 }]);
     expect([data.unprotected, data.stale_snapshots]).toEqual([[], []]);
-    expect(data.summary).toMatchObject({ unprotected: 0, protection_unknown: 3, stale_snapshots: 0 });
+    expect(data.summary).toMatchObject({ unprotected: 0, protection_unknown: 3, stale_snapshots: 0, age_unknown: 1 });
   });
 
   it('counts volumes of which the service does not report what decides', async () => {
