@@ -41,18 +41,25 @@ export type Row = Readonly<Record<string, Value>>;
 
 const MICROS = 1_000_000n;
 
-type ValueColumn = ReturnType<typeof listColumns>[number];
+interface ValueColumn {
+  readonly name: string;
+  readonly type: DuckDBType;
+  /** Texts that rows share. */
+  readonly texts?: Map<string, string>;
+}
 
 /** The columns of a result: the types of a chunk lack the alias that marks JSON. */
-function listColumns(result: DuckDBResult) {
+function listColumns(result: DuckDBResult): readonly ValueColumn[] {
   return result.deduplicatedColumnNames().map((name, index) => ({ name, type: result.columnType(index) }));
 }
 
 /** The rows of a result in memory. A reader would ask another thread for each chunk, and for one after the last. */
 export function toRows(result: DuckDBMaterializedResult): Row[] {
-  const columns = listColumns(result);
-  const chunks = Array.from({ length: result.chunkCount }, (_, index) => result.getChunk(index));
-  return chunks.flatMap((chunk) => chunk.getRows().map((row) => toRow(row, columns)));
+  const columns = listColumns(result).map((column) => ({ ...column, texts: new Map<string, string>() }));
+  const rows: Row[] = [];
+  for (let index = 0; index < result.chunkCount; index++)
+    for (const values of result.getChunk(index).getRows()) rows.push(toRow(values, columns));
+  return rows;
 }
 
 /** The rows of a result one by one. */
@@ -62,7 +69,21 @@ export async function* yieldRows(result: DuckDBResult): AsyncGenerator<Row> {
 }
 
 export function toRow(values: readonly DuckDBValue[], columns: readonly ValueColumn[]): Row {
-  return Object.fromEntries(columns.map(({ name, type }, index) => [name, toValue(values[index] ?? null, type)]));
+  const entries = columns.map(({ name, type, texts }, index) => {
+    const value = toValue(values[index] ?? null, type);
+    return [name, typeof value === 'string' && texts ? shareText(value, texts) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A column with more texts than this hardly repeats them. */
+const MAX_SHARED_TEXTS = 1000;
+
+/** The same text for the rows that repeat it, each of which DuckDB's API makes anew: names and versions take most of the memory of rows. */
+function shareText(text: string, texts: Map<string, string>): string {
+  const shared = texts.get(text);
+  if (shared === undefined && texts.size < MAX_SHARED_TEXTS) texts.set(text, text);
+  return shared ?? text;
 }
 
 /** Converts timestamps to ISO 8601 in UTC, integers to numbers if they fit, and JSON columns to their values. */
