@@ -109,3 +109,14 @@ test('keys with a hundred versions are loaded with the memory that a load has by
   );
   expect(await stageSource('keys', lines, halveMemory('1GB'))).toEqual({ keys: 2000, key_versions: 200_000 });
 });
+
+test('a response with a hundred thousand metrics is loaded with the memory that a load has by default', async () => {
+  const indexes = Array.from({ length: 60_000 }, (_, index) => index);
+  const named = (index: number) => ({ Name: `metric-${index}`, Labels: { node: `node-${index}-${'n'.repeat(50)}` } });
+  const Gauges = indexes.map((index) => ({ ...named(index), Value: index }));
+  const Counters = indexes.map((index) => ({ ...named(index), Count: 1, Rate: 1.5, Sum: 2, Min: 1, Max: 2, Mean: 1 }));
+  const line = JSON.stringify({
+    body: { Timestamp: '2026-11-20 02:15:00 +0000 UTC', Gauges, Counters, Samples: null },
+  });
+  expect(await stageSource('autoscaler_metrics', [line], halveMemory('1GB'))).toEqual({ autoscaler_metrics: 120_000 });
+});
