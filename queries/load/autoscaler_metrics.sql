@@ -1,13 +1,17 @@
 -- grain: one row per kind, name and label set; columns that a kind does not have are null
 with
   responses as (
-    select body
+    select
+      from_json(
+        body,
+        '{"Timestamp": "VARCHAR", "Gauges": "JSON", "PrecisionGauges": "JSON", "Counters": "JSON", "Samples": "JSON", "Points": "JSON"}'
+      ) as body,
     from read_json($files, format = 'newline_delimited', records = true, columns = {body: 'JSON'}, maximum_object_size = $longest_line)
   ),
   items as (
     select unnest(['gauge', 'gauge', 'counter', 'sample', 'point']) as kind,
-      try(read_time(body ->> 'Timestamp')) as measured_at,
-      unnest([body -> 'Gauges', body -> 'PrecisionGauges', body -> 'Counters', body -> 'Samples', body -> 'Points']) as list,
+      try(read_time(body."Timestamp")) as measured_at,
+      unnest([body."Gauges", body."PrecisionGauges", body."Counters", body."Samples", body."Points"]) as list,
     from responses
   ),
   metrics as (select kind, measured_at, unnest(list::json[]) as item from items where json_type(list) = 'ARRAY'),

@@ -1,14 +1,17 @@
 -- grain: one row per version of a key
 with
   responses as (
-    select name, coalesce(nullif(body.data -> 'keys', 'null'::json), body.data -> 'versions') as versions
-    from read_json($files, format = 'newline_delimited', records = true, columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
+    select name, body.data as data
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      records = true,
+      ignore_errors = true, -- a map of another type is null; `keys` reads the lines without it
+      columns = {name: 'VARCHAR', body: 'STRUCT(data STRUCT(keys MAP(VARCHAR, JSON), versions MAP(VARCHAR, JSON)))'},
+      maximum_object_size = $longest_line
+    )
   ),
-  items as (
-    select name, unnest(map_entries(versions::map(varchar, json))) as item
-    from responses
-    where json_type(versions) = 'OBJECT'
-  )
+  items as (select name, unnest(map_entries(coalesce(data.keys, data.versions))) as item from responses)
 select
   name as key_name,
   item.key::bigint as version,

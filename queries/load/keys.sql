@@ -1,7 +1,8 @@
 -- grain: one row per key; the versions are in `keys` in the API document and in `versions` in the real product
 with
   responses as (
-    select name, body.data as data
+    -- without the versions, whose public keys may be nearly all of it: each operator below would parse and keep them
+    select name, json_merge_patch(body.data, '{"keys": null, "versions": null}') as data
     from read_json($files, format = 'newline_delimited', records = true, columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
   )
 select
@@ -12,6 +13,6 @@ select
   try_cast(data ->> 'latest_version' as bigint) as latest_version,
   json_merge_patch(
     data,
-    '{"name": null, "type": null, "deletion_allowed": null, "min_enabled_version": null, "latest_version": null, "keys": null, "versions": null}'
+    '{"name": null, "type": null, "deletion_allowed": null, "min_enabled_version": null, "latest_version": null}'
   ) as extra,
 from responses

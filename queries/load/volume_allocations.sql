@@ -1,23 +1,37 @@
 -- grain: one row per volume, allocation and mode; the claim maps identify the allocations, the list or the map describes them; times are Unix nanoseconds
 with
+  -- A row of a claim or an allocation has no copy of its volume, which may have much more. What has another type is null: the lists, which are
+  -- no objects, for one. `volumes` reads the lines without `ignore_errors`.
   volumes as (
-    select body as volume
-    from read_json($files, format = 'newline_delimited', records = true, columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+    select
+      body."ID" as volume_id,
+      coalesce(body."Namespace", '') as namespace,
+      body."ReadAllocs" as read_claims,
+      body."WriteAllocs" as write_claims,
+      body."Allocations" as allocations,
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      records = true,
+      ignore_errors = true,
+      columns = {
+        kind: 'VARCHAR',
+        body: 'STRUCT("ID" VARCHAR, "Namespace" VARCHAR, "ReadAllocs" MAP(VARCHAR, JSON), "WriteAllocs" MAP(VARCHAR, JSON), "Allocations" JSON[])'
+      },
+      maximum_object_size = $longest_line
+    )
     where kind = 'read'
   ),
   claims as (
-    select volume, 'read' as mode, unnest(map_entries((volume -> 'ReadAllocs')::map(varchar, json))) as claim
+    select volume_id, namespace, 'read' as mode, unnest(map_entries(read_claims)) as claim
     from volumes
-    where json_type(volume -> 'ReadAllocs') = 'OBJECT'
     union all
-    select volume, 'write', unnest(map_entries((volume -> 'WriteAllocs')::map(varchar, json)))
+    select volume_id, namespace, 'write', unnest(map_entries(write_claims))
     from volumes
-    where json_type(volume -> 'WriteAllocs') = 'OBJECT'
   ),
   named as (
-    select volume ->> 'ID' as volume_id, coalesce(volume ->> 'Namespace', '') as namespace, unnest((volume -> 'Allocations')::json[]) as allocation
+    select volume_id, namespace, unnest(allocations) as allocation
     from volumes
-    where json_type(volume -> 'Allocations') = 'ARRAY'
   ),
   -- of an allocation that is there twice, what differs is not known
   listed as (
@@ -25,22 +39,21 @@ with
       volume_id,
       namespace,
       allocation ->> 'ID' as allocation_id,
-      if(min(allocation::varchar) over same <> max(allocation::varchar) over same, null, allocation) as allocation,
+      if(min(md5(allocation::varchar)) <> max(md5(allocation::varchar)), null, any_value(allocation)) as allocation,
     from named
-    window same as (partition by volume_id, namespace, allocation ->> 'ID')
-    qualify row_number() over same = 1
+    group by volume_id, namespace, allocation_id
   ),
   described as (
     select
-      claims.volume ->> 'ID' as volume_id,
-      coalesce(claims.volume ->> 'Namespace', '') as namespace,
+      claims.volume_id,
+      claims.namespace,
       claims.mode,
       claims.claim.key as allocation_id,
       case when json_type(claims.claim.value) = 'OBJECT' then claims.claim.value else listed.allocation end as allocation,
     from claims
     left join listed
-      on listed.volume_id = (claims.volume ->> 'ID')
-      and listed.namespace = coalesce(claims.volume ->> 'Namespace', '')
+      on listed.volume_id = claims.volume_id
+      and listed.namespace = claims.namespace
       and listed.allocation_id = claims.claim.key
   ),
   -- each operator on JSON parses the whole text again, and keeps what it has parsed of some thousand rows in memory

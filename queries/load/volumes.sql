@@ -13,7 +13,12 @@ with
     )
   ),
   gone as (select volume_id, namespace from lines where kind = 'gone'),
-  seen as (select body as item from lines where kind = 'read'),
+  -- without what `volume_allocations` has, which may be nearly all of it: each operator below would parse and keep it
+  seen as (
+    select json_merge_patch(body, '{"Allocations": null, "ReadAllocs": null, "WriteAllocs": null}') as item
+    from lines
+    where kind = 'read'
+  ),
   -- a list may have a volume twice, on one page or on two; where the two differ, the volume is as its read tells it
   named as (
     select item ->> 'ID' as volume_id, coalesce(item ->> 'Namespace', '') as namespace, item
