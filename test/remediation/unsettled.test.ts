@@ -86,6 +86,23 @@ test('a change that Vault lays before a control group is unconfirmed, and its re
   expect(stderr + ledger).not.toContain('hvs.');
 });
 
+test('a change that the service accepted, whose subject someone else changes in the same moment, is unconfirmed, and its reason says what was read', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'retire-old-key-versions',
+    faultHook: ({ method, path }) => {
+      const { versions } = place.sandbox.services.secrets.state.keys.get(path.split('/').at(-1)!) ?? {};
+      if (method === 'POST') versions?.push({ creationTime: place.sandbox.now.toISOString() });
+      return undefined;
+    },
+  });
+  await place.plan(['--max-percent', '100', '--limit', '1']);
+  await place.approve();
+  const [row] = (await place.apply([], 1)).json<{ rows: Row[] }>().rows;
+  const reason = /^the service accepted it, and readings over 0.2 s do not show it: its newest version is \d+$/u;
+  expect(row).toMatchObject({ status: 'unconfirmed', reason: expect.stringMatching(reason) });
+});
+
 test('a view that may still be created is not created for another finding', async () => {
   const { place, plan, second } = await twoPlans('pin-drift-view', ['saved_views']);
   expect(plan.actions[0]?.finding_ids?.length).toBeGreaterThan(1);
