@@ -164,7 +164,7 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   if (status === 'applied') {
     return conclude(attempt, entry, { ...confirmedLate(`${prefix}${reason}`), after });
   }
-  const advice = 'check the subject, and make a new plan if the action is still needed';
+  const advice = 'check the subject; a new plan may repeat it 24 hours after it was started';
   const doubt: Conclusion = { status, reason: `${prefix}${reason}: ${advice}`, after };
   const outcome = finish(attempt, entry, doubt);
   // An action that could not be read stays open.

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import {
+  copyState,
+  listWrites,
+  type PlaybookHarness,
+  playbookHarness,
+  restoreState,
+} from '../helpers/playbook-harness.ts';
 
 /** A call that may still take effect is not made again, whichever plan asks for it. */
 
@@ -110,4 +116,27 @@ test('a view that may still be created is not created for another finding', asyn
   expect(await firstRow(place, second)).toMatchObject([1, { status: 'failed' }]);
   expect((await place.plan()).actions).toEqual([]);
   expect(listWrites(place.sandbox.log)).toHaveLength(1);
+});
+
+test('what was applied since the last pull is not planned again: apply would take a plan of it for a fault of the service', async () => {
+  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
+  const initial = copyState(place);
+  const words = ['--max-percent', '100'];
+  const first = await place.plan(words);
+  expect(first.actions.length).toBeGreaterThan(1);
+  await place.approve();
+  const later = (minutes: number) => ['--now', new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString()];
+  const applied = await place.apply(later(1));
+  const [row] = applied.json<{ rows: { finished_at: string }[] }>().rows;
+  const second = await place.plan([...words, ...later(2)]);
+  const done = `a1 of plan ${first.plan_id} was applied at ${row?.finished_at}, after the last pull`;
+  expect(second.actions).toEqual([]);
+  expect(second.skipped[0]?.reason).toBe(`${done}: run a job to evaluate the rule again`);
+  expect(second.skipped).toHaveLength(first.actions.length);
+
+  place.sandbox.tick();
+  restoreState(place, initial);
+  await place.runJob();
+  const third = await place.plan(words);
+  expect(third.actions.map(({ params }) => params)).toEqual(first.actions.map(({ params }) => params));
 });
