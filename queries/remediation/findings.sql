@@ -1,5 +1,6 @@
 -- grain: one row per finding of a rule that is not resolved, the worst first; an acceptance that has expired counts as open
 -- reason: why it may not be acted on; null where it may. A pull without an evaluation leaves old findings beside fresh sources.
+-- seen_ms: of what it was found in, in milliseconds; a landing of an interrupted run is older than the run that loads it
 -- parameters: $rule, $sources (that the rule reads), $targets, $now, $stale_hours
 with
   times as (
@@ -41,6 +42,17 @@ with
     from stale
     where reason is not null
     group by target
+  ),
+  extracted as (
+    select target, source, max(coalesce(extracted_at, as_of)) as extracted_at
+    from pulls
+    where status in ('complete', 'partial') and list_contains($sources::varchar[], source)
+    group by target, source
+  ),
+  extracted_targets as (
+    select target, min(extracted_at) as extracted_at
+    from extracted
+    group by target
   )
 select
   times.finding_id,
@@ -58,8 +70,10 @@ select
     when stale_targets.reason is not null then stale_targets.reason
     when times.is_old then format('last found at {}: run a job to evaluate the rule again', times.seen_time)
   end as reason,
+  epoch_ms(least(times.last_seen, extracted_targets.extracted_at)) as seen_ms,
 from times
 left join stale_targets on stale_targets.target = times.target
+left join extracted_targets on extracted_targets.target = times.target
 order by
   list_position(['critical', 'warning', 'info'], times.severity),
   times.weight desc nulls last,

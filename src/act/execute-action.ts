@@ -164,7 +164,7 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   if (status === 'applied') {
     return conclude(attempt, entry, { ...confirmedLate(`${prefix}${reason}`), after });
   }
-  const advice = 'check the subject, and make a new plan if the action is still needed';
+  const advice = 'check the subject; a new plan may repeat it 24 hours after it was started';
   const doubt: Conclusion = { status, reason: `${prefix}${reason}: ${advice}`, after };
   const outcome = finish(attempt, entry, doubt);
   // An action that could not be read stays open.
@@ -189,20 +189,20 @@ async function send(attempt: Attempt, left = RESENDS): Promise<Conclusion> {
     return explainFailure(attempt, error, left);
   }
   const { last, isInterrupted } = await readRepeatedly(attempt, ({ isConfirmed }) => isConfirmed, { response });
-  const { reading, isConfirmed, error } = last;
+  const { reading, isConfirmed } = last;
   const after = reading?.observed ?? null;
   if (isConfirmed) return { status: 'applied', reason: null, after };
-  const doubt = isInterrupted ? INTERRUPTED : describeReadings(error, lagMs);
+  const doubt = isInterrupted ? INTERRUPTED : describeReadings(last, lagMs);
   const reason = [`the service accepted it, and ${doubt}`, explainWrapping(response) ?? []].flat().join(': ');
   return { status: 'unconfirmed', reason, after, answer: 'accepted' };
 }
 
 const INTERRUPTED = 'the readings were interrupted';
 
-function describeReadings(error: string | undefined, lagMs: number): string {
-  return error === undefined
-    ? `readings over ${formatSeconds(lagMs)} do not show it`
-    : `the subject could not be read again: ${error}`;
+/** Something else may have changed in the same moment: then the reading says what. */
+function describeReadings({ reading, error }: Sample, lagMs: number): string {
+  if (error !== undefined) return `the subject could not be read again: ${error}`;
+  return [`readings over ${formatSeconds(lagMs)} do not show it`, findObjection(reading) ?? []].flat().join(': ');
 }
 
 async function explainFailure(attempt: Attempt, error: unknown, left: number): Promise<Conclusion> {
@@ -274,7 +274,10 @@ function describeApplied(reading: Reading | undefined): string {
 
 function explainDoubt({ reading, error }: Sample): string {
   if (error !== undefined) return `the subject could not be read: ${error}`;
+  return findObjection(reading) ?? 'the readings do not agree';
+}
+
+function findObjection(reading: Reading | undefined): string | undefined {
   const precondition = reading?.precondition;
-  const isReason = precondition?.state === 'drifted' || precondition?.state === 'unknown';
-  return isReason ? precondition.reason : 'the readings do not agree';
+  return precondition?.state === 'drifted' || precondition?.state === 'unknown' ? precondition.reason : undefined;
 }

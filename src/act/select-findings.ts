@@ -4,7 +4,7 @@ import { findRule, readRules } from '../tell/findings/rules.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import type { PlanCandidate } from './action-call.ts';
 import type { Playbook } from './define.ts';
-import { explainUnsettled, listBlocking } from './ledger.ts';
+import { type ActionOutcome, explainUnsettled, type LedgerEntries, listBlocking, takeFinal } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 
@@ -34,7 +34,9 @@ export async function selectFindings(
 ) {
   // The action of a finding may not be repeated while its outcome is not known.
   const reasons = new Map(excluded);
-  for (const entry of listBlocking(await readLedger(config, { database, files }), now)) {
+  const entries = await readLedger(config, { database, files });
+  const applied = listApplied(entries);
+  for (const entry of listBlocking(entries, now)) {
     for (const id of findingIds(entry)) reasons.set(id, explainUnsettled(entry));
   }
   const params = {
@@ -44,8 +46,11 @@ export async function selectFindings(
     now: now.toISOString(),
     stale_hours: config.thresholds.staleHours,
   };
-  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as PlanCandidate[];
-  const open = rows.map((row) => ({ ...row, reason: row.reason ?? reasons.get(row.finding_id) ?? null }));
+  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as FoundRow[];
+  const open = rows.map(({ seen_ms, ...row }) => {
+    const { finding_id, reason } = row;
+    return { ...row, reason: reason ?? reasons.get(finding_id) ?? explainActed(applied.get(finding_id), seen_ms) };
+  });
   const chosen = selectChosen(open, rule, choice);
   const isUsable = ({ reason }: PlanCandidate) => reason === null;
   const candidates = chosen.filter(isUsable);
@@ -54,6 +59,23 @@ export async function selectFindings(
     skipped: chosen.flatMap(({ finding_id, reason }) => (reason === null ? [] : { finding_id, reason })),
     remaining: open.filter(isUsable).length - candidates.length,
   };
+}
+
+type FoundRow = PlanCandidate & { readonly seen_ms: bigint };
+
+/** The last action that was applied for each finding. */
+function listApplied(entries: LedgerEntries): ReadonlyMap<string, ActionOutcome> {
+  const outcomes = [...entries.values()].flatMap((entry) => takeFinal(entry) ?? []);
+  const applied = outcomes.filter(({ status }) => status === 'applied');
+  applied.sort((a, b) => Date.parse(a.finished_at) - Date.parse(b.finished_at));
+  return new Map(applied.flatMap((entry) => findingIds(entry).map((id) => [id, entry])));
+}
+
+/** What was done since the services were read is not in the finding: a plan of all that was done would look like a fault of the service. */
+function explainActed(applied: ActionOutcome | undefined, seenMs: bigint): string | null {
+  if (!applied || Date.parse(applied.finished_at) <= Number(seenMs)) return null;
+  const { action_id, plan_id, finished_at } = applied;
+  return `${action_id} of plan ${plan_id} was applied at ${finished_at}, after the last pull: run a job to evaluate the rule again`;
 }
 
 /** The options that name a row. */

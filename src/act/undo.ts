@@ -147,9 +147,12 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
 function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
   const entries = [...ledger.entries.values()];
   const place = entries.findIndex((entry) => toKey(entry) === toKey(row));
-  const isSame = (other: LedgerRow) => identifyRequest(other) === identifyRequest(built);
+  const requests = [row, built].map(identifyRequest); // it may also have done the same again
   return entries
     .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
     .flatMap((entry) => takeFinal(entry) ?? [])
-    .find((other) => other.status === 'applied' && other.plan_id !== row.plan_id && isSame(other));
+    .find((other) => {
+      const isOther = other.status === 'applied' && other.plan_id !== row.plan_id;
+      return isOther && requests.includes(identifyRequest(other));
+    });
 }

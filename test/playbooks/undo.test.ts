@@ -505,6 +505,28 @@ test('of two plans that changed a subject, the one that did it last is undone, a
   expect((await undo(first)).json<Plan>().actions).toHaveLength(1);
 });
 
+test('adopt-orphaned-volumes: what another plan has registered again, after someone removed it, is left to the undo of that plan', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'adopt-orphaned-volumes',
+    sources: ['external_volumes'],
+  });
+  const words = ['--max-percent', '100', '--limit', '1'];
+  const plans = [await place.plan(words), await place.plan(words)] as const;
+  const { volumes } = place.sandbox.services.scheduler.state;
+  const known = [...volumes.keys()];
+  for (const { plan_id } of plans) {
+    for (const key of [...volumes.keys()].filter((one) => !known.includes(one))) volumes.delete(key);
+    await place.tidemark(['playbook', 'approve', plan_id, '--by', 'the operator']);
+    expect((await place.tidemark(['playbook', 'apply', plan_id])).exit).toBe(0);
+  }
+  const undo = ({ plan_id }: Plan) => place.tidemark(['playbook', 'undo', plan_id, '--json']);
+  const refused = await undo(plans[0]);
+  const changed = `plan ${plans[1].plan_id} has changed it since`;
+  expect([refused.exit, refused.stderr]).toEqual([6, expect.stringContaining(changed)]);
+  expect((await undo(plans[1])).json<Plan>().actions).toHaveLength(1);
+});
+
 test('what another plan did after a call without a clear answer is left to its undo, also if the first one was applied again and sent nothing', async () => {
   let failing: { readonly method: string; readonly status: number } | undefined;
   const place = await playbookHarness({

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import {
+  copyState,
+  listWrites,
+  type PlaybookHarness,
+  playbookHarness,
+  restoreState,
+} from '../helpers/playbook-harness.ts';
 
 /** A call that may still take effect is not made again, whichever plan asks for it. */
 
@@ -86,6 +92,23 @@ test('a change that Vault lays before a control group is unconfirmed, and its re
   expect(stderr + ledger).not.toContain('hvs.');
 });
 
+test('a change that the service accepted, whose subject someone else changes in the same moment, is unconfirmed, and its reason says what was read', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'retire-old-key-versions',
+    faultHook: ({ method, path }) => {
+      const { versions } = place.sandbox.services.secrets.state.keys.get(path.split('/').at(-1)!) ?? {};
+      if (method === 'POST') versions?.push({ creationTime: place.sandbox.now.toISOString() });
+      return undefined;
+    },
+  });
+  await place.plan(['--max-percent', '100', '--limit', '1']);
+  await place.approve();
+  const [row] = (await place.apply([], 1)).json<{ rows: Row[] }>().rows;
+  const reason = /^the service accepted it, and readings over 0.2 s do not show it: its newest version is \d+$/u;
+  expect(row).toMatchObject({ status: 'unconfirmed', reason: expect.stringMatching(reason) });
+});
+
 test('a view that may still be created is not created for another finding', async () => {
   const { place, plan, second } = await twoPlans('pin-drift-view', ['saved_views']);
   expect(plan.actions[0]?.finding_ids?.length).toBeGreaterThan(1);
@@ -93,4 +116,27 @@ test('a view that may still be created is not created for another finding', asyn
   expect(await firstRow(place, second)).toMatchObject([1, { status: 'failed' }]);
   expect((await place.plan()).actions).toEqual([]);
   expect(listWrites(place.sandbox.log)).toHaveLength(1);
+});
+
+test('what was applied since the last pull is not planned again: apply would take a plan of it for a fault of the service', async () => {
+  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
+  const initial = copyState(place);
+  const words = ['--max-percent', '100'];
+  const first = await place.plan(words);
+  expect(first.actions.length).toBeGreaterThan(1);
+  await place.approve();
+  const later = (minutes: number) => ['--now', new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString()];
+  const applied = await place.apply(later(1));
+  const [row] = applied.json<{ rows: { finished_at: string }[] }>().rows;
+  const second = await place.plan([...words, ...later(2)]);
+  const done = `a1 of plan ${first.plan_id} was applied at ${row?.finished_at}, after the last pull`;
+  expect(second.actions).toEqual([]);
+  expect(second.skipped[0]?.reason).toBe(`${done}: run a job to evaluate the rule again`);
+  expect(second.skipped).toHaveLength(first.actions.length);
+
+  place.sandbox.tick();
+  restoreState(place, initial);
+  await place.runJob();
+  const third = await place.plan(words);
+  expect(third.actions.map(({ params }) => params)).toEqual(first.actions.map(({ params }) => params));
 });

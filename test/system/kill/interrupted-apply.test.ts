@@ -23,7 +23,7 @@ describe('an action that a read can verify', () => {
     const applied = await harness.apply([], 1);
     expect(harness.statuses(applied)[0]).toEqual([
       'unconfirmed',
-      'interrupted; its status is busy: check the subject, and make a new plan if the action is still needed',
+      'interrupted; its status is busy: check the subject; a new plan may repeat it 24 hours after it was started',
     ]);
   });
 
