@@ -66,7 +66,7 @@ describe('a rule', () => {
 
   test.each(rules)('%s says what several of its findings are, and what to do', (name) => {
     const { many, repair } = parseHeader(read(`queries/findings/${name}.sql`));
-    expect([many, repair]).toEqual([expect.any(String), expect.any(String)]);
+    expect({ many, repair }).toEqual({ many: expect.any(String), repair: expect.any(String) });
   });
 });
 
@@ -103,7 +103,7 @@ describe('a report', () => {
   test.each(reports)('%s has both templates, a figure, and a summary with headline, title and order', (name) => {
     const summary = read(`queries/reports/${name}/summary.sql`);
     const { title, order } = parseHeader(summary);
-    expect([title, order]).toEqual([expect.any(String), expect.any(String)]);
+    expect({ title, order }).toEqual({ title: expect.any(String), order: expect.any(String) });
     expect(summary).toMatch(/\bheadline\b/u);
     expect(read(`reports/${name}.hbs`)).toContain('{{figure ');
     expect(read(`reports/${name}.txt.hbs`)).not.toBe('');
