@@ -7,7 +7,7 @@
     return size ? `${Math.floor(hours / size)} ${name}` : `${Math.max(0, Math.floor(hours * 60))} minutes`;
   };
   for (const time of document.querySelectorAll('time[data-age]')) {
-    time.after(`, ${describe(Date.now() - Date.parse(time.dateTime))} old`);
+    time.append(`, ${describe(Date.now() - Date.parse(time.dateTime))} old`);
   }
   const line = document.querySelector('.as-of[data-until]');
   if (!line || Date.now() <= Date.parse(line.dataset.until)) return;

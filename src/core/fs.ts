@@ -171,9 +171,11 @@ export function readNamedFile(
     return isLatin1 ? bytes.toString('latin1') : decodeUtf8(bytes);
   } catch (cause) {
     if (systemLack(cause) !== undefined) throw cause;
-    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    const { code: reason } = cause as NodeJS.ErrnoException;
+    const isMissing = reason === 'ENOENT';
     const problem = isMissing ? 'does not exist' : `cannot be read: ${describeFileError(errorMessage(cause))}`;
-    throw new TidemarkError(code, `${name} ${problem}`, { cause, hint });
+    const advice = reason === 'EACCES' ? 'run as its owner, or let this account read it' : hint;
+    throw new TidemarkError(code, `${name} ${problem}`, { cause, hint: advice });
   }
 }
 

@@ -246,7 +246,9 @@ export async function assertReadable(published: string): Promise<void> {
   try {
     await access(published, constants.R_OK);
   } catch (cause) {
-    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT' && !isPresent(published);
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOTDIR') throw cause; // its folder is a file
+    const isMissing = code === 'ENOENT' && !isPresent(published);
     const [message, hint] = isMissing
       ? [
           `there is no warehouse yet at ${published}`,

@@ -110,6 +110,7 @@ describe('a file or folder that cannot be used ends with 2 and its name', () => 
       /-o none\/x\.csv: folder .* does not exist/u,
     ],
     ['a warehouse under a file', ['pull'], /occupied.* cannot be used: not a directory/u],
+    ['the warehouse of a reader under a file', ['status'], /occupied.* cannot be used: not a directory/u],
   ])('%s', async (_what, words, reason) => {
     const folder = await tempFolder();
     await writeFile(join(folder, 'occupied'), '');
@@ -121,6 +122,16 @@ describe('a file or folder that cannot be used ends with 2 and its name', () => 
     expect(stderr).not.toContain('internal error');
   });
 });
+
+test.skipIf(process.getuid?.() === 0)(
+  'a configuration that this account may not read asks for no new one',
+  async () => {
+    const folder = await tempFolder();
+    await writeFile(join(folder, 'tidemark.yaml'), '', { mode: 0o000 });
+    const { exit, stderr } = await cli(['status'], { cwd: folder });
+    expect([exit, stderr]).toEqual([2, expect.stringMatching(/permission denied\n {2}run as its owner/u)]);
+  },
+);
 
 test('a bug ends with 70 and shows its stack', async () => {
   const folder = await tempFolder();

@@ -41,3 +41,18 @@ test('an invalid rule hides no finding of the others, and is never taken for cle
   const policy = await place.tidemark(['policy', 'check']);
   expect([policy.exit, policy.stderr]).toEqual([1, expect.stringContaining(`${PROBLEM}: more may be flagged`)]);
 });
+
+test('a rule that names a source that nothing pulls is not assessed, and says so', async () => {
+  const place = await testProject({ workspaces: 2 });
+  await writeJob(place, { pull: ['keys'], reports: [] });
+  const folder = join(place.folder, 'queries/findings');
+  await mkdir(folder, { recursive: true });
+  const header = '-- rule: A workspace.\n-- severity: info\n-- subject: workspace\n-- sources: workspace\n';
+  await writeFile(
+    join(folder, 'own.sql'),
+    `${header}select target, external_id as subject_id, '' as title from workspaces`,
+  );
+  const run = await place.tidemark(['run', 'nightly']);
+  const problem = 'line `-- sources: …` names workspace, which fills no table: did you mean workspaces?';
+  expect([run.exit, run.stderr]).toEqual([1, expect.stringContaining(problem)]);
+});

@@ -173,7 +173,9 @@ describe('a digest', () => {
     await pull(FIRST, '2027-01-20T00:00:00Z');
     expect((await warehouse.digest(FIRST)).text).toMatch(/^certificates expiring soon or expired: 0$/mu);
     await pull(SECOND, '2026-12-01T00:00:00Z');
-    expect((await warehouse.digest(SECOND)).text).toMatch(/^certificates expiring soon or expired: 1 \(\+1\)$/mu);
+    const digest = await warehouse.digest(SECOND);
+    expect(digest.text).toMatch(/^certificates expiring soon or expired: 1 \(\+1\)$/mu);
+    expect(digest.html).toContain('>certificate expiring soon or expired<');
     const { summary } = await warehouse.data('certificates', SECOND, []);
     expect(summary).toMatchObject({ roots_expiring: 1, roots_expired: 0 });
     expect(summary.headline).toBe('1 of 2 active roots expires soon or has expired');

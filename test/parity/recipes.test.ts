@@ -20,19 +20,23 @@ const readTests = (folder: string) =>
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => read(`${folder}/${name}`))
     .join('\n');
+/** Where it is missing, the whole text would be printed. */
+function expectText(text: string, part: string | RegExp, place: string): void {
+  expect(typeof part === 'string' ? text.includes(part) : part.test(text), `add ${part} to ${place}`).toBe(true);
+}
 const tables = await loadTables(createSqlFiles([PACKAGE_ROOT]));
 
 describe('a playbook', () => {
   const lifecycles = readTests('test/playbooks');
   test.each(builtInPlaybooks.map(({ name }) => name))('%s has a test of its lifecycle', (name) => {
-    expect(lifecycles).toContain(`lifecycle('${name}', {`);
+    expectText(lifecycles, `lifecycle('${name}', {`, 'test/playbooks');
   });
 
   const guards = read('test/system/faults/guards.test.ts');
   const lied = read('test/system/faults/playbooks.ts');
   test.each(builtInPlaybooks.map(({ name }) => name))('%s is among the system tests of faults', (name) => {
-    expect(guards, 'with a change between plan and apply').toContain(`'${name}'`);
-    expect(lied).toContain(`{ playbook: '${name}', `);
+    expectText(guards, `'${name}'`, 'test/system/faults/guards.test.ts, with a change between plan and apply');
+    expectText(lied, `{ playbook: '${name}', `, 'test/system/faults/playbooks.ts');
   });
 
   test('is a row of docs/playbooks.md', () => {
@@ -56,13 +60,13 @@ describe('a rule', () => {
   const rules = readdirSync(join(PACKAGE_ROOT, 'queries/findings')).map((file) => basename(file, '.sql'));
   const tests = readTests('test/findings');
   test.each(rules)('%s is named by a test, and is a row of docs/findings.md', (name) => {
-    expect(tests).toMatch(new RegExp(`['"\`]${name}['"\`]`, 'u'));
-    expect(read('docs/findings.md')).toContain(`\n| \`${name}\` |`);
+    expectText(tests, new RegExp(`['"\`]${name}['"\`]`, 'u'), 'test/findings');
+    expectText(read('docs/findings.md'), `\n| \`${name}\` |`, 'docs/findings.md');
   });
 
   test.each(rules)('%s says what several of its findings are, and what to do', (name) => {
     const { many, repair } = parseHeader(read(`queries/findings/${name}.sql`));
-    expect([many, repair]).toEqual([expect.any(String), expect.any(String)]);
+    expect({ many, repair }).toEqual({ many: expect.any(String), repair: expect.any(String) });
   });
 });
 
@@ -99,11 +103,11 @@ describe('a report', () => {
   test.each(reports)('%s has both templates, a figure, and a summary with headline, title and order', (name) => {
     const summary = read(`queries/reports/${name}/summary.sql`);
     const { title, order } = parseHeader(summary);
-    expect([title, order]).toEqual([expect.any(String), expect.any(String)]);
+    expect({ title, order }).toEqual({ title: expect.any(String), order: expect.any(String) });
     expect(summary).toMatch(/\bheadline\b/u);
     expect(read(`reports/${name}.hbs`)).toContain('{{figure ');
     expect(read(`reports/${name}.txt.hbs`)).not.toBe('');
-    expect(read('jobs/nightly.yaml')).toContain(name);
+    expectText(read('jobs/nightly.yaml'), name, 'jobs/nightly.yaml');
     expect(existsSync(join(PACKAGE_ROOT, `test/golden/${name}.txt`)), 'a golden file').toBe(true);
   });
 });
@@ -111,12 +115,14 @@ describe('a report', () => {
 describe('a saved query', () => {
   const cases = read('test/query/saved.test.ts');
   const queries = readdirSync(join(PACKAGE_ROOT, 'queries/saved')).map((file) => basename(file, '.sql'));
-  test.each(queries)('%s has a case', (name) => expect(cases).toContain(`'${name}'`));
+  test.each(queries)('%s has a case', (name) => expectText(cases, `'${name}'`, 'test/query/saved.test.ts'));
 });
 
 describe('an output format', () => {
   const formats = read('test/commands/sql-formats.test.ts');
-  test.each(FORMATS)('%s is tested', (name) => expect(formats).toMatch(new RegExp(`\\b${name}\\b`, 'u')));
+  test.each(FORMATS)('%s is tested', (name) =>
+    expectText(formats, new RegExp(`\\b${name}\\b`, 'u'), 'test/commands/sql-formats.test.ts'),
+  );
 });
 
 describe('a command', async () => {
@@ -125,6 +131,6 @@ describe('a command', async () => {
     .map((path) => read(join('test', path)))
     .join('\n');
   test.each((await defineProgram()).commands.map((command) => command.name()))('%s is run by a test', (name) => {
-    expect(tests).toMatch(new RegExp(`\\[\\s*'${name}'`, 'u'));
+    expectText(tests, new RegExp(`\\[\\s*'${name}'`, 'u'), 'test/commands');
   });
 });

@@ -31,6 +31,15 @@ describe('the API documents and the declarations', () => {
     expect(declared(kind)).toEqual([...endpoints].sort());
   });
 
+  it('no two kinds have a resource of the same name: a client has the resources of all kinds as its members', () => {
+    const kinds = new Map<string, string>();
+    for (const { name } of all) {
+      const [kind = '', resource = ''] = name.split('.');
+      expect(kinds.get(resource) ?? kind, `${name}: give the resource another name`).toBe(kind);
+      kinds.set(resource, kind);
+    }
+  });
+
   it.each(Object.entries(queryParameters))('%s takes the query parameters of its document', (name, parameters) => {
     const params = Object.entries(operations.get(name)?.params ?? {}).filter(([, param]) => param.in === 'query');
     for (const parameter of parameters) {

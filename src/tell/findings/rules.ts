@@ -1,3 +1,4 @@
+import { suggestName } from '../../config/suggest.ts';
 import { SEVERITIES, type Severity } from '../../core/choices.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
@@ -5,6 +6,7 @@ import { NO_POOL_USE } from '../../services/platform/operations.ts';
 import { type Database, describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
 import { parseHeader, quoteLiteral, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
+import { loadTables } from '../../warehouse/tables.ts';
 
 /** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
 export type Rule = Readonly<ReturnType<typeof parseRule>>;
@@ -18,11 +20,12 @@ export interface InvalidRule {
 /** All rules by name, and those with an invalid header. */
 export function readRules(files: SqlFiles) {
   const names = [...discoverFiles(files.roots, 'queries/findings', '.sql').keys()];
+  const filled = new Set([...loadTables(files).values()].flatMap(({ source }) => source ?? []));
   const rules: Rule[] = [];
   const invalid: InvalidRule[] = [];
   for (const name of names) {
     try {
-      rules.push(parseRule(name, files.read(`findings/${name}`)));
+      rules.push(parseRule(name, files.read(`findings/${name}`), filled));
     } catch (error) {
       invalid.push({ rule: name, error: errorMessage(error) });
     }
@@ -40,11 +43,14 @@ export function findRule({ rules, invalid }: ReturnType<typeof readRules>, name:
 /** Jobs that follow each other are one night's work. What was read longer ago describes another state of the service. */
 const DEFAULT_WITHIN_MINUTES = 60;
 
-function parseRule(name: string, sql: string) {
+function parseRule(name: string, sql: string, filled: ReadonlySet<string>) {
   const header = parseHeader(sql);
   const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
   const severity = parseSeverity(name, 'severity', line('severity'));
   const sources = line('sources') === 'none' ? [] : splitList(header.sources);
+  const elsewhere = splitList(header.elsewhere);
+  refuseUnknownSource(name, 'sources', sources, filled);
+  refuseUnknownSource(name, 'elsewhere', elsewhere, filled);
   return {
     name,
     /** What it finds, in one sentence. */
@@ -58,7 +64,7 @@ function parseRule(name: string, sql: string) {
     /** The sources that it reads. It is assessed only if all of them are complete, and of the same time. */
     sources,
     /** Sources of other targets that it reads as well: it is assessed only if those of all of them are complete, and of the same time. */
-    elsewhere: splitList(header.elsewhere),
+    elsewhere,
     /** Minutes by which its sources may differ in age if they were pulled by different runs. */
     withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
     /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
@@ -85,6 +91,13 @@ function parseWithin(name: string, text: string): number {
   const [, count, unit] = /^(\d+) (minute|hour|day)s?$/u.exec(text) ?? [];
   if (count === undefined) return invalidHeader(name, 'within', 'is not a duration such as `2 hours`');
   return Number(count) * UNIT_MINUTES[unit as keyof typeof UNIT_MINUTES];
+}
+
+/** A rule that waits for a source that nothing pulls would never be assessed, and look clean. @param filled the sources of all tables */
+function refuseUnknownSource(name: string, key: string, sources: readonly string[], filled: ReadonlySet<string>) {
+  const unknown = sources.find((source) => !filled.has(source));
+  if (unknown === undefined) return;
+  invalidHeader(name, key, `names ${unknown}, which fills no table: ${suggestName(unknown, filled)}`);
 }
 
 /** `-- proves: complete listing of volumes, external_volumes` */

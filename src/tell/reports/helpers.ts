@@ -73,6 +73,7 @@ function registerFormatHelpers(helper: RegisterHelper): void {
   helper('eq', (a: Value, b: Value) => a === b);
   helper('gt', (a: number, b: number) => a > b);
   helper('plural', (count: number, one: string, many: string) => `${formatNumber(count)} ${count === 1 ? one : many}`);
+  helper('counted', labelCount);
   helper('underline', (text: string, mark: string) => `${text}\n${mark.repeat(text.length)}`);
   helper('heading', (title: string, total: number) => {
     const heading = `${title} (${formatNumber(total)})`;
@@ -140,7 +141,7 @@ function buildFigure(value: Value, label: string, { hash, data }: HelperOptions)
   return {
     isFlat: value !== null && Number(value) === 0 && Number(hash.before ?? 0) === 0,
     value: formatValue(value, kind),
-    label: kind === 'number' && Number(value) === 1 ? label.replace(PLURAL, '$1$2') : label,
+    label: kind === 'number' ? labelCount(value, label) : label,
     href: resolveHref(root.page, hash.href) ?? (isOnPage(rows) ? `#${rows.id}` : null),
     changes: formatFigureChanges(value, hash),
     stale: rows ? rows.stale : hasStaleSource(root.page, hash.sources),
@@ -155,6 +156,11 @@ function isOnPage(table: TableView | undefined): table is TableView {
 
 /** The plural with which a label begins, also after an adjective. A label that begins with a preposition counts something else. */
 const PLURAL = /^(?!(?:by|in|of|per|with|within|without)\b)(\S+ )??(\S+)s(?=\s|$)/u;
+
+/** Of 1 a label begins with the singular. */
+function labelCount(value: Value, label: string): string {
+  return Number(value) === 1 ? label.replace(PLURAL, '$1$2') : label;
+}
 
 /** Null for the page of a report that is not rendered. */
 function resolveHref({ unlinked }: RootContext['page'], href: unknown): unknown {

@@ -176,5 +176,26 @@ function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date) {
   const pulled = new Set(sources.flatMap(({ source, complete }) => (complete ? [source] : [])));
   // A table of such a source is not known to be empty.
   const neverPulled = new Set(sources.flatMap(({ source }) => (pulled.has(source) ? [] : [source])));
-  return { sources, stale, never, neverPulled, staleSources: stale.length > 0 };
+  return { sources, stale, never, neverPulled, staleSources: stale.length > 0, ...groupOutages(stale) };
+}
+
+/** More would stand before the first finding. The list of sources has all. */
+const MAX_OUTAGES = 10;
+
+/** The stale sources, those of a target with the same state together: one service that is down is one line, with the first reason. */
+function groupOutages<T extends { target: string; source: string; status: string; as_of: string; error: string }>(
+  stale: readonly T[],
+) {
+  const groups = new Map<string, T[]>();
+  for (const state of stale) {
+    const key = JSON.stringify([state.target, state.status, state.as_of]);
+    groups.set(key, [...(groups.get(key) ?? []), state]);
+  }
+  const outages = [...groups.values()].map((states) => ({
+    ...(states.find(({ error }) => error !== '') ?? states[0]),
+    sources: states.map(({ source }) => source),
+    hasMore: new Set(states.map(({ error }) => error)).size > 1,
+    isFacts: states.some(({ source }) => source === 'lifecycle'),
+  }));
+  return { outages: outages.slice(0, MAX_OUTAGES), more_outages: Math.max(0, outages.length - MAX_OUTAGES) };
 }

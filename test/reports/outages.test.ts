@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { hasClass, parseElements } from '../helpers/html.ts';
+import { findTarget, testProject } from '../helpers/test-project.ts';
+import { writeJob } from '../mail/mail-project.ts';
+
+test('a service that is down is one line of the banner, and each of its sources has its reason in the list', async () => {
+  const place = await testProject({ workspaces: 2 });
+  await writeJob(place, { pull: ['ca_roots', 'leaf_certificates'], reports: ['certificates'] });
+  await place.configure((config) => {
+    const consul = findTarget(config, 'consul');
+    consul.url = 'http://127.0.0.1:9';
+    config.targets = [consul];
+  });
+  await place.tidemark(['run', 'nightly']);
+  const elements = parseElements(await readFile(join(place.folder, 'out/certificates.html'), 'utf8'));
+  const banner = elements.find((element) => hasClass(element, 'banner'))?.text ?? '';
+  expect(banner.match(/last pull failed/gu)).toHaveLength(1);
+  expect(banner).toContain(
+    'consul: ca_roots, leaf_certificates — never pulled completely; last pull failed: mesh.ca-roots',
+  );
+  expect(banner).toContain('other reasons are in the list of sources');
+  const rows = elements.filter(({ tag }) => tag === 'tr').map(({ text }) => text);
+  expect(rows).toContainEqual(expect.stringMatching(/^leaf_certificates.*consul.*†: mesh\.ca-leaf\.read at consul/su));
+});
