@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { formatTimestamp } from '../../core/clock.ts';
+import { groupBy } from '../../core/group-by.ts';
 import { findFile } from '../../core/paths.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
@@ -186,11 +187,7 @@ const MAX_OUTAGES = 10;
 function groupOutages<T extends { target: string; source: string; status: string; as_of: string; error: string }>(
   stale: readonly T[],
 ) {
-  const groups = new Map<string, T[]>();
-  for (const state of stale) {
-    const key = JSON.stringify([state.target, state.status, state.as_of]);
-    groups.set(key, [...(groups.get(key) ?? []), state]);
-  }
+  const groups = groupBy(stale, ({ target, status, as_of }) => JSON.stringify([target, status, as_of]));
   const outages = [...groups.values()].map((states) => ({
     ...(states.find(({ error }) => error !== '') ?? states[0]),
     sources: states.map(({ source }) => source),
