@@ -55,8 +55,10 @@ select
   sum(warning) as warning,
   sum(info) as info,
   sum(rules_not_assessed) as rules_not_assessed,
+  -- Before the first assessment, none is not known. `compared.`: ClickHouse takes a bare name for the sum that has it.
   case
-    when count(case when is_organization = 1 then critical end) > 0
+    when count(case when is_organization = 1 then compared.critical end) > 0
       then (select count(*) from findings where rule = 'outdated-version' and state in ('new', 'open'))
+    else (select nullif(count(*), 0) from findings where rule = 'outdated-version' and state in ('new', 'open'))
   end as workspaces_behind
 from compared;

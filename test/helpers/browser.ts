@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { beforeAll } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { cleanAtEnd } from './temp.ts';
@@ -16,8 +16,18 @@ const SCREEN = { width: 1280, height: HEIGHT };
 export const noBrowser = existsSync(CHROMIUM) ? undefined : `no browser at ${CHROMIUM}`;
 if (noBrowser !== undefined) console.warn(`skipped: the tests in a browser: ${noBrowser}`);
 
+/** Longer than anything takes on a machine under foreign load: it ends a test that hangs, and measures nothing. */
+const PATIENCE_MS = 500_000;
+
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'], timeout: PATIENCE_MS });
+}
+
+/** Opens a page with settings of its own, which the test closes. */
+export async function openOwnPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(PATIENCE_MS);
+  return page;
 }
 
 /** What the tests of a file look at with one browser. */
@@ -26,7 +36,7 @@ export interface SharedBrowser {
   open(address: string): Promise<Page>;
   /** What the page has reported since it was opened: messages on its console, exceptions, and requests that are not `own`. */
   readonly problems: readonly string[];
-  /** For a page with other settings, which is closed by the test. */
+  /** For a page with other settings: see `openOwnPage`. */
   browser(): Browser;
 }
 
@@ -43,7 +53,7 @@ export function shareBrowser(
   beforeAll(async () => {
     browser = await launchBrowser();
     atEnd(() => browser.close());
-    page = await browser.newPage();
+    page = await openOwnPage(browser);
     page.on('console', (message) => {
       if (!isExpected(message.text())) problems.push(`${message.type()}: ${message.text()}`);
     });

@@ -18,10 +18,10 @@ describe('concurrency', () => {
         else response.end('{"data":{}}');
       });
     });
-    const { client } = createTestClient(
+    const { client, abort } = createTestClient(
       createTarget('platform', server.origin, { limits: { concurrency: 2, share: 1, requestsPerSecond: 100_000 } }),
       {
-        timeouts: { attempts: 2, backoffMs: 5000, maxBackoffMs: 5000 },
+        timeouts: { attempts: 2, backoffMs: 60_000, maxBackoffMs: 60_000 },
       },
     );
     const order: string[] = [];
@@ -31,8 +31,9 @@ describe('concurrency', () => {
     order.push('others');
     expect(most).toBe(2);
     expect(order).toEqual(['others']);
+    abort.abort();
+    await Promise.all(slow);
     await client.close();
-    void slow;
   });
 
   it('a signal aborts waiting requests and those in progress', async () => {

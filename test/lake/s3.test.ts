@@ -195,7 +195,7 @@ describe('requests', () => {
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(timer));
     });
-    const slow = { slowMs: 200 };
+    const slow = { slowMs: 1000 };
     expect(await withStore(LAKE, env, (store) => store.read('t/a'), slow)).toBe('whole');
     expect(requests).toHaveLength(2);
   });

@@ -41,7 +41,10 @@ const routes: readonly Route[] = [
   [/^\/assets\/([\w.-]+)$/u, sendAsset],
 ];
 
-/** A reader that takes nothing for so long is broken off: neither a query nor a connection is kept for it. */
+/**
+ * A reader that takes nothing for so long is broken off: neither a query nor a connection is kept for it. Node waits as long once
+ * more where a part of the last write has been taken.
+ */
 const STALL_MS = 30_000;
 
 /** Answers every request: refuses it, finds its route, and sends errors. */

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { inspectPage, launchBrowser, noBrowser } from '../../helpers/browser.ts';
+import { inspectPage, launchBrowser, noBrowser, openOwnPage } from '../../helpers/browser.ts';
 import { createMailWarehouse } from '../../helpers/mail-warehouse.ts';
 import { workspace } from '../../helpers/report-warehouse.ts';
 
@@ -29,7 +29,7 @@ describe.skipIf(noBrowser !== undefined)('the digest in a browser', () => {
   afterAll(() => browser.close());
 
   test('fits every width, and has no violation of accessibility rules, in light and dark', async () => {
-    const page = await browser.newPage();
+    const page = await openOwnPage(browser);
     await page.setContent(await composeDigest());
     expect(await inspectPage(page, { widths: [1200, 390, 320] })).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
+import { inspectPage, noBrowser, openOwnPage, shareBrowser } from '../../helpers/browser.ts';
 import { compareShownSql } from '../../helpers/shown-sql.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
@@ -82,8 +82,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
 
   it('shows 15 rows of a long table, all of them on request, also without its script', async () => {
     for (const javaScriptEnabled of [true, false]) {
-      const context = await browser().newContext({ javaScriptEnabled });
-      const page = await context.newPage();
+      const page = await openOwnPage(browser(), { javaScriptEnabled });
       await page.goto(`file://${out('version-sprawl.html')}`);
       const all = await page.locator('#behind tbody tr').count();
       expect(all).toBeGreaterThan(30);
@@ -91,7 +90,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
       await page.locator('#behind-all').focus();
       await page.keyboard.press('Space');
       expect(await page.locator('#behind tbody tr:visible').count()).toBe(all);
-      await context.close();
+      await page.close();
     }
   });
 

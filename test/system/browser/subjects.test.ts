@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createTargets } from '../../../src/config/config.ts';
 import { renderReports } from '../../../src/tell/reports/index.ts';
 import { subjectPath } from '../../../src/tell/reports/subjects.ts';
-import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
+import { inspectPage, noBrowser, openOwnPage, shareBrowser } from '../../helpers/browser.ts';
 import { createMailWarehouse, PLATFORM } from '../../helpers/mail-warehouse.ts';
 import { prepareOnce } from '../../helpers/prepared.ts';
 import { workspace } from '../../helpers/report-warehouse.ts';
@@ -110,13 +110,12 @@ describe.skipIf(noBrowser !== undefined)('the pages of subjects, in a browser', 
       expect(await page.locator('.as-of').textContent()).toContain('current until 2026-11-04 14:15');
       expect(await page.locator('.aged').textContent()).toMatch(/^This page is \d+ days old/u);
     }
-    const later = await browser().newContext();
-    const fresh = await later.newPage();
+    const fresh = await openOwnPage(browser());
     await fresh.clock.setFixedTime(new Date(day(3)));
     await fresh.goto(address('drift.html'));
     expect(await fresh.locator('.aged').isVisible()).toBe(false);
-    await later.close();
-    const plain = await browser().newPage({ javaScriptEnabled: false });
+    await fresh.close();
+    const plain = await openOwnPage(browser(), { javaScriptEnabled: false });
     await plain.goto(address('drift.html'));
     expect(await plain.locator('.as-of').textContent()).toContain('current until 2026-11-04 14:15');
     await plain.close();
@@ -148,7 +147,7 @@ describe.skipIf(noBrowser !== undefined)('the pages of subjects, in a browser', 
   });
 
   it('are a plain list without JavaScript', async () => {
-    const plain = await browser().newPage({ javaScriptEnabled: false });
+    const plain = await openOwnPage(browser(), { javaScriptEnabled: false });
     await plain.goto(address('subjects.html'));
     expect(await plain.locator('form.search').isVisible()).toBe(false);
     expect(await plain.locator('ul.subjects > li:visible').count()).toBeGreaterThan(5);

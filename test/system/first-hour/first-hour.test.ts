@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { defineProgram } from '../../../src/cli/index.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { findViolations, launchBrowser, noBrowser } from '../../helpers/browser.ts';
+import { findViolations, launchBrowser, noBrowser, openOwnPage } from '../../helpers/browser.ts';
 import { cli } from '../../helpers/cli.ts';
 import { startMailServer } from '../../helpers/mail-server.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
@@ -47,7 +47,7 @@ const readBlocks = (text: string, language: string) =>
 async function lookAt(file: string): Promise<{ readonly lead: string; readonly violations: readonly string[] }> {
   const browser = await launchBrowser();
   onTestFinished(() => browser.close());
-  const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+  const page = await openOwnPage(browser, { viewport: { width: 390, height: 844 } });
   await page.goto(`file://${file}`);
   await page.evaluate(axe.source);
   return {

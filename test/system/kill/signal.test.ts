@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { sources } from '../../../src/extract/sources/index.ts';
 import { buildCommand, type RunningCommand, startCommand } from '../../helpers/built-command.ts';
 import { findTarget, pulledProject, type TestProject, testProject } from '../../helpers/test-project.ts';
+import { untilComputed } from '../../helpers/until.ts';
 import { findInconsistencies, TIDY_DATA } from '../../helpers/warehouse-checks.ts';
 
 /** The targets to pull: the silent one, and others that have loaded before the signal. */
@@ -103,7 +104,7 @@ test('a command ends although a statement of a file of its user does not', async
   await mkdir(join(place.folder, 'reports'));
   await writeFile(join(place.folder, 'reports/own.hbs'), '');
   const child = startCommand(command, ['report', 'own'], place.folder);
-  await setTimeout(3_000); // until the statement runs: on a slower machine, the signal comes before it
+  await untilComputed(child.process.pid ?? 0, 3); // all that comes before the statement takes less
   child.process.kill('SIGINT');
   expect((await child.ended).exit).toBe(1);
 });

@@ -109,7 +109,7 @@ test.skipIf(!canContain)(
     const child = spawn('unshare', words, {
       cwd,
       env: { ...process.env, ...env },
-      timeout: 20_000,
+      timeout: 300_000, // for a process that no signal ends
       killSignal: 'SIGKILL',
     });
     expect(await once(child, 'exit')).toEqual([1, null]);

@@ -12,7 +12,7 @@ import { buildCommand, readToEnd } from '../../helpers/built-command.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { noTerminal, runInTerminal } from '../../helpers/terminal.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
-import { isRunning, until } from '../../helpers/until.ts';
+import { isRunning, until, untilComputed } from '../../helpers/until.ts';
 
 /** Each of these may take the memory of a machine where a limit fails: the system bounds the test as well. */
 const OUTER_KILOBYTES = 8_000_000;
@@ -46,12 +46,13 @@ function childrenOf(pid = 0): readonly number[] {
 
 /** The process of the query, when it computes. */
 async function untilComputing(pid?: number): Promise<number> {
-  return until(() => {
-    const [child = 0] = childrenOf(pid);
-    const [, fields = ''] = readFileSync(`/proc/${child}/stat`, 'utf8').split(') ');
-    expect(Number(fields.split(' ')[11])).toBeGreaterThan(100); // hundredths of a second of user time
+  const query = await until(() => {
+    const [child] = childrenOf(pid);
+    if (child === undefined) throw new Error('the query has no process yet');
     return child;
   });
+  await untilComputed(query, 1);
+  return query;
 }
 
 const untilGone = (pid: number) => until(() => expect(isRunning(pid)).toBe(false));

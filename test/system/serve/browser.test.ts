@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
+import { inspectPage, noBrowser, openOwnPage, shareBrowser } from '../../helpers/browser.ts';
 import { changePublished } from '../../helpers/change-warehouse.ts';
 import { copyServedProject, HOSTILE_ID, queryPath, type Served, startServe } from '../../helpers/served.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
@@ -145,7 +145,7 @@ describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () 
   it('says that a query waits in the queue', async () => {
     const alone = await startServe(folder, ['--workers', '1']);
     const slow = alone.get(queryPath('select sleep_ms(600000) as n')).catch(() => {});
-    const waiting = await shared.browser().newPage();
+    const waiting = await openOwnPage(shared.browser());
     await waiting.goto(`${alone.url}saved/workspace-history`);
     await waiting.fill('[name=workspace]', 'x');
     // A page whose successor is on the way runs its script, but answers no more questions: it reports by itself.

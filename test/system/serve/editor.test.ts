@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
+import { inspectPage, noBrowser, openOwnPage, shareBrowser } from '../../helpers/browser.ts';
 import { copyServedProject, HOSTILE, type Served, startServe } from '../../helpers/served.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 
@@ -221,7 +221,7 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
   });
 
   it('works without JavaScript', async () => {
-    const plain = await shared.browser().newPage({ javaScriptEnabled: false });
+    const plain = await openOwnPage(shared.browser(), { javaScriptEnabled: false });
     await plain.goto(address({}));
     await plain.locator('textarea').fill(COUNTS);
     await plain.locator('button', { hasText: 'Run' }).click();

@@ -112,16 +112,23 @@ test('a slow reader takes no memory: the query waits for it', async () => {
   await untilRunning(single, 0);
 });
 
+/** Connections that the server has not closed. */
+async function countConnections({ url }: Served): Promise<number> {
+  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0');
+  return (await readFile('/proc/net/tcp', 'utf8')).match(new RegExp(`: \\w+:${port} \\w+:\\w+ 01 `, 'gu'))?.length ?? 0;
+}
+
 test('readers that take nothing are cut off, whatever they asked for, and a query that computes is not', async () => {
   const folder = await copyServedProject();
   // more than the sockets of both sides hold
   await writeFile(join(folder, 'out', 'large.html'), `<body>${'x'.repeat(64_000_000)}`);
-  const server = await startServe(folder);
+  await appendFile(join(folder, 'tidemark.yaml'), '\nsql: { timeout: 600 }\n'); // which ends no query here
+  const server = await startServe(folder, ['--workers', '3']);
   const computing = server.get(queryPath('select sleep_ms(40000)::varchar as done'));
   const stalled = [await begin(server, '/reports/large.html'), await begin(server, queryPath(ENDLESS))];
-  await sleep(35_000);
-  expect(await Promise.all(stalled.map(readsWhole))).toEqual([false, false]);
   expect((await computing).status).toBe(200);
+  await until(async () => expect(await countConnections(server)).toBe(0));
+  expect(await Promise.all(stalled.map(readsWhole))).toEqual([false, false]);
 });
 
 test('queries are answered in the order in which they came, a few at a time', async () => {
