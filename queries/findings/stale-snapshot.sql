@@ -41,6 +41,8 @@ select
     when is_ambiguous then format('snapshot {} may belong to {} or to a plugin whose ID begins with it', snapshot_id, plugin_id)
     when volume_gone then format('Snapshot {} is of volume {}, which is gone', snapshot_id, external_source_volume_id)
     when old then format('Snapshot {} was taken on {}', snapshot_id, strftime(created_at, '%Y-%m-%d'))
+    when volume_gone is not null then 'its age is not reported'
+    when old is not null then 'whether its volume exists is not reported'
     else 'neither its age nor whether its volume exists is reported'
   end as title,
   json_object(

@@ -60,8 +60,11 @@ select
   compared.not_assessed as not_assessed,
   compared.failing as failing,
   compared.errored as errored,
-  -- before the first assessment, the number is not known
-  case when compared.critical is null then behind.workspaces else coalesce(behind.workspaces, 0) end as workspaces_behind,
+  -- without workspaces, or before the first assessment, findings that are known count, and none is not 0
+  case
+    when compared.critical is null or compared.workspaces is null then nullif(coalesce(behind.workspaces, 0), 0)
+    else coalesce(behind.workspaces, 0)
+  end as workspaces_behind,
   compared.agents as agents,
   compared.live_agents as live_agents,
   case when compared.oldest < compared.fleet_newest then 'stale' else '' end as stale

@@ -55,9 +55,9 @@ select
   sum(warning) as warning,
   sum(info) as info,
   sum(rules_not_assessed) as rules_not_assessed,
-  -- Before the first assessment, none is not known. `compared.`: ClickHouse takes a bare name for the sum that has it.
+  -- As for an organization, where one lacks it. `compared.`: ClickHouse takes a bare name for the sum that has it.
   case
-    when count(case when is_organization = 1 then compared.critical end) > 0
+    when count(case when is_organization = 1 and (compared.critical is null or compared.workspaces is null) then 1 end) = 0
       then (select count(*) from findings where rule = 'outdated-version' and state in ('new', 'open'))
     else (select nullif(count(*), 0) from findings where rule = 'outdated-version' and state in ('new', 'open'))
   end as workspaces_behind

@@ -6,7 +6,7 @@ with
       $files,
       format = 'newline_delimited',
       records = true,
-      ignore_errors = true, -- a map of another type is null; `keys` reads the lines without it
+      ignore_errors = true, -- a field of another type is null; a damaged line still fails the source, as `keys` reads it without this
       columns = {name: 'VARCHAR', body: 'STRUCT(data STRUCT(keys MAP(VARCHAR, JSON), versions MAP(VARCHAR, JSON)))'},
       maximum_object_size = $longest_line
     )

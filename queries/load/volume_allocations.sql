@@ -1,7 +1,7 @@
 -- grain: one row per volume, allocation and mode; the claim maps identify the allocations, the list or the map describes them; times are Unix nanoseconds
 with
-  -- A row of a claim or an allocation has no copy of its volume, which may have much more. What has another type is null: the lists, which are
-  -- no objects, for one. `volumes` reads the lines without `ignore_errors`.
+  -- The rows of claims have no copy of their volume, which may be large. With `ignore_errors`, a field of another type is null, as is the body
+  -- of a list. `volumes` reads the same lines without it, so that a damaged line still fails the source.
   volumes as (
     select
       body."ID" as volume_id,

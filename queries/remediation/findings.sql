@@ -1,6 +1,7 @@
 -- grain: one row per finding of a rule that is not resolved, the worst first; an acceptance that has expired counts as open
 -- reason: why it may not be acted on; null where it may. A pull without an evaluation leaves old findings beside fresh sources.
--- seen_ms: of what it was found in, in milliseconds; a landing of an interrupted run is older than the run that loads it
+-- seen_ms: when the services were read that it was last found in, in milliseconds since 1970. That is before `last_seen` where a run loads
+-- the landing of an interrupted one.
 -- parameters: $rule, $sources (that the rule reads), $targets, $now, $stale_hours
 with
   times as (

@@ -61,7 +61,7 @@ export async function selectFindings(
   };
 }
 
-type FoundRow = PlanCandidate & { readonly seen_ms: bigint };
+type FoundRow = PlanCandidate & { readonly seen_ms: number };
 
 /** The last action that was applied for each finding. */
 function listApplied(entries: LedgerEntries): ReadonlyMap<string, ActionOutcome> {
@@ -71,11 +71,14 @@ function listApplied(entries: LedgerEntries): ReadonlyMap<string, ActionOutcome>
   return new Map(applied.flatMap((entry) => findingIds(entry).map((id) => [id, entry])));
 }
 
-/** What was done since the services were read is not in the finding: a plan of all that was done would look like a fault of the service. */
-function explainActed(applied: ActionOutcome | undefined, seenMs: bigint): string | null {
-  if (!applied || Date.parse(applied.finished_at) <= Number(seenMs)) return null;
+/**
+ * A finding does not show what was done after its sources were read. An apply of what is mostly done already would say that the service is
+ * at fault.
+ */
+function explainActed(applied: ActionOutcome | undefined, seenMs: number): string | null {
+  if (!applied || Date.parse(applied.finished_at) <= seenMs) return null;
   const { action_id, plan_id, finished_at } = applied;
-  return `${action_id} of plan ${plan_id} was applied at ${finished_at}, after the last pull: run a job to evaluate the rule again`;
+  return `${action_id} of plan ${plan_id} was applied at ${finished_at}, and no run has evaluated its rule since: run a job`;
 }
 
 /** The options that name a row. */

@@ -95,7 +95,7 @@ function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: re
   const playbook = findNamed(playbooks, 'playbook', name);
   if (undoes !== undefined) {
     throw new TidemarkError('UNSAFE', `plan ${plan_id} undoes plan ${undoes} and cannot be undone itself`, {
-      hint: `run \`tidemark playbook plan ${name}\` to repeat the actions`,
+      hint: `run a job, then \`tidemark playbook plan ${name}\` to repeat the actions`,
     });
   }
   if (isReversible(playbook)) return playbook;
@@ -143,16 +143,20 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
   return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
 }
 
-/** Another plan that was applied to the subject later, such as an undo: who has done the same again since was someone else. */
+/** A later plan that was applied to the subject: it undid this action, or did it again after someone else had undone it. */
 function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
   const entries = [...ledger.entries.values()];
   const place = entries.findIndex((entry) => toKey(entry) === toKey(row));
-  const requests = [row, built].map(identifyRequest); // it may also have done the same again
+  const isSame = (other: LedgerRow) => identifyRequest(other) === identifyRequest(built);
+  // Only where the call names what the undo changes: two snapshots of one volume are created by the same call.
+  const isNamed = Object.entries(row.params).every(([name, value]) => built.params[name] === value);
+  const isAgain = (other: LedgerRow) =>
+    isNamed && other.finding_id === row.finding_id && identifyRequest(other) === identifyRequest(row);
   return entries
     .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
     .flatMap((entry) => takeFinal(entry) ?? [])
     .find((other) => {
       const isOther = other.status === 'applied' && other.plan_id !== row.plan_id;
-      return isOther && requests.includes(identifyRequest(other));
+      return isOther && (isSame(other) || isAgain(other));
     });
 }

@@ -171,10 +171,10 @@ export function readNamedFile(
     return isLatin1 ? bytes.toString('latin1') : decodeUtf8(bytes);
   } catch (cause) {
     if (systemLack(cause) !== undefined) throw cause;
-    const { code: reason } = cause as NodeJS.ErrnoException;
-    const isMissing = reason === 'ENOENT';
+    const { code: errno } = cause as NodeJS.ErrnoException;
+    const isMissing = errno === 'ENOENT';
     const problem = isMissing ? 'does not exist' : `cannot be read: ${describeFileError(errorMessage(cause))}`;
-    const advice = reason === 'EACCES' ? 'run as its owner, or let this account read it' : hint;
+    const advice = errno === 'EACCES' ? 'run as its owner, or let this account read it' : hint;
     throw new TidemarkError(code, `${name} ${problem}`, { cause, hint: advice });
   }
 }

@@ -6,6 +6,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { beforeAll } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { cleanAtEnd } from './temp.ts';
+import { PATIENCE } from './until.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 const SCREENSHOTS = join(PACKAGE_ROOT, 'test', 'screenshots');
@@ -16,17 +17,14 @@ const SCREEN = { width: 1280, height: HEIGHT };
 export const noBrowser = existsSync(CHROMIUM) ? undefined : `no browser at ${CHROMIUM}`;
 if (noBrowser !== undefined) console.warn(`skipped: the tests in a browser: ${noBrowser}`);
 
-/** Longer than anything takes on a machine under foreign load: it ends a test that hangs, and measures nothing. */
-const PATIENCE_MS = 500_000;
-
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'], timeout: PATIENCE_MS });
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'], timeout: PATIENCE.timeout });
 }
 
-/** Opens a page with settings of its own, which the test closes. */
+/** Opens a page that waits as long as a test may take. Other than the shared one, a test closes its own. */
 export async function openOwnPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browser.newPage(options);
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(PATIENCE.timeout);
   return page;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
 
 /** Longer than anything takes on a machine under foreign load: it ends a test that hangs, and measures nothing. */
-const PATIENCE = { timeout: 500_000, interval: 20 };
+export const PATIENCE = { timeout: 500_000, interval: 20 };
 
 /** Waits until expectations hold. @returns what the last look gave */
 export function until<T>(look: () => T | Promise<T>): Promise<T> {

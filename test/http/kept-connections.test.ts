@@ -49,8 +49,9 @@ it.each<[string, Parameters<typeof withKeptConnections>[0]]>([
 
 it('a read that has no answer over a kept connection is sent again over a new one', async () => {
   const { client, read, metrics, server } = await withKeptConnections(() => {}, 2000);
+  const [retries, requests] = [metrics.retries, server.requests.length]; // on a busy machine, more than one for each connection
   await read();
-  expect([metrics.retries, server.requests.length]).toEqual([1, CONNECTIONS + 2]);
+  expect([metrics.retries - retries, server.requests.length - requests]).toEqual([1, 2]);
   await client.close();
 });
 

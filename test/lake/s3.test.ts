@@ -191,7 +191,7 @@ describe('requests', () => {
   test('whose response is slower than 1 KiB/s for a minute are repeated as if it broke off', async () => {
     const { env, requests } = await startStore((_, response, count) => {
       if (count > 1) return void response.end('whole');
-      response.writeHead(200, { 'content-length': '60' });
+      response.writeHead(200, { 'content-length': '6000' });
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(timer));
     });

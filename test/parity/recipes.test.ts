@@ -20,7 +20,7 @@ const readTests = (folder: string) =>
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => read(`${folder}/${name}`))
     .join('\n');
-/** Where it is missing, the whole text would be printed. */
+/** Names the place: `toContain` would print the whole text where the part is missing. */
 function expectText(text: string, part: string | RegExp, place: string): void {
   expect(typeof part === 'string' ? text.includes(part) : part.test(text), `add ${part} to ${place}`).toBe(true);
 }

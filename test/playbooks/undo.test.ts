@@ -527,6 +527,33 @@ test('adopt-orphaned-volumes: what another plan has registered again, after some
   expect((await undo(plans[1])).json<Plan>().actions).toHaveLength(1);
 });
 
+test('snapshot-unprotected-volumes: a snapshot is deleted although another plan has created another one of the volume', async () => {
+  const place = await playbookHarness({ updatesTable: false, playbook: 'snapshot-unprotected-volumes' });
+  const words = ['--max-percent', '100', '--limit', '1'];
+  const plans = [await place.plan(words), await place.plan(words)] as const;
+  const volumeId = plans[0].actions[0]?.params.volume_id;
+  const pluginId = [...place.sandbox.services.scheduler.state.volumes.values()].find(
+    ({ id }) => id === volumeId,
+  )?.pluginId;
+  const { snapshots } = place.sandbox.services.scheduler.state.plugins.get(pluginId ?? '')!;
+  const known = [...snapshots.keys()];
+  const takeCreated = () => {
+    const created = [...snapshots].filter(([id]) => !known.includes(id));
+    for (const [id] of created) snapshots.delete(id);
+    return created;
+  };
+  const taken = [];
+  for (const { plan_id } of plans) {
+    taken.push(...takeCreated());
+    await place.tidemark(['playbook', 'approve', plan_id, '--by', 'the operator']);
+    expect((await place.tidemark(['playbook', 'apply', plan_id])).exit).toBe(0);
+  }
+  expect(taken).toHaveLength(1);
+  for (const [id, snapshot] of taken) snapshots.set(id, snapshot);
+  const undo = (await place.tidemark(['playbook', 'undo', plans[0].plan_id, '--json'])).json<Plan>();
+  expect(undo.actions.map(({ params }) => params.snapshot_id)).toEqual(taken.map(([id]) => id));
+});
+
 test('what another plan did after a call without a clear answer is left to its undo, also if the first one was applied again and sent nothing', async () => {
   let failing: { readonly method: string; readonly status: number } | undefined;
   const place = await playbookHarness({

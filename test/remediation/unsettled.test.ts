@@ -129,9 +129,9 @@ test('what was applied since the last pull is not planned again: apply would tak
   const applied = await place.apply(later(1));
   const [row] = applied.json<{ rows: { finished_at: string }[] }>().rows;
   const second = await place.plan([...words, ...later(2)]);
-  const done = `a1 of plan ${first.plan_id} was applied at ${row?.finished_at}, after the last pull`;
+  const done = `a1 of plan ${first.plan_id} was applied at ${row?.finished_at}, and no run has evaluated its rule since`;
   expect(second.actions).toEqual([]);
-  expect(second.skipped[0]?.reason).toBe(`${done}: run a job to evaluate the rule again`);
+  expect(second.skipped[0]?.reason).toBe(`${done}: run a job`);
   expect(second.skipped).toHaveLength(first.actions.length);
 
   place.sandbox.tick();

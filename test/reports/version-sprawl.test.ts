@@ -56,6 +56,23 @@ describe('the version-sprawl report', () => {
     expect(pick(data.not_comparable, 'workspace_name')).toEqual(['none', 'constraint']);
   });
 
+  it.each([
+    [
+      { tf_versions: [], workspaces: [on('a', null)] },
+      'No version of Terraform or OpenTofu is known to be in use; the version of 1 workspace is not known',
+    ],
+    [{ tf_versions: [tool('1.11.0-rc1')], workspaces: [on('a', '1.11.0-rc1')] }, '1 version in use'],
+    [{ tf_versions: [tool('1.10.2')], workspaces: [] }, '1 version in use'],
+    [
+      { tf_versions: [tool('1.10.2')], workspaces: [on('a', '1.10.2')] },
+      '0 of 1 workspace is older than 1.10.2; 1 version in use',
+    ],
+  ])('says how many workspaces are older only where there is a release to compare with', async (rows, said) => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, rows);
+    expect((await warehouse.data('version-sprawl', FIRST, [])).summary.headline).toBe(said);
+  });
+
   it('finds the newest version of all targets', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { tf_versions: [tool('1.9.0')], workspaces: [on('a', '1.9.0')] }, 'east');

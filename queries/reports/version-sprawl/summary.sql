@@ -136,11 +136,19 @@ select
       'No version in use is known to be denied, below the minimum, without support or withdrawn'
     )
     || case not_covered when 0 then '' when 1 then '; no policy covers 1 name' else format('; no policy covers {:,} names', not_covered) end,
-    if(
-      workspaces = 0 and versions = 0,
-      'No version of Terraform or OpenTofu is known to be in use',
-      format('{:,} of {:,} {} {} older than {}', workspaces_behind::bigint, workspaces::bigint, if(workspaces = 1, 'workspace', 'workspaces'), if(workspaces = 1 or workspaces_behind = 1, 'is', 'are'), coalesce(newest_version, 'an unknown version'))
-      || format('; {:,} {} in use', versions, if(versions = 1, 'version', 'versions'))
+    concat_ws(
+      '; ',
+      -- without a release in use, nothing is known to be older
+      if(
+        workspaces > 0 and newest_version is not null,
+        format('{:,} of {:,} {} {} older than {}', workspaces_behind::bigint, workspaces::bigint, if(workspaces = 1, 'workspace', 'workspaces'), if(workspaces = 1 or workspaces_behind = 1, 'is', 'are'), newest_version),
+        null
+      ),
+      if(
+        versions = 0,
+        'No version of Terraform or OpenTofu is known to be in use',
+        format('{:,} {} in use', versions, if(versions = 1, 'version', 'versions'))
+      )
     )
   )
   || case not_comparable when 0 then '' when 1 then '; the version of 1 workspace is not known' else format('; the versions of {:,} workspaces are not known', not_comparable::bigint) end as headline,

@@ -4,6 +4,7 @@ import { parseSmtpUrl } from '../../config/mail.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import type { WorkContext } from '../../core/context.ts';
 import { formatError, TidemarkError } from '../../core/errors.ts';
+import { fileSystemError } from '../../core/fs.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
@@ -87,8 +88,10 @@ async function checkWarehouse(config: Config, now: Date): Promise<readonly Check
     if (problem !== undefined) list.fail('clock', problem, repairWarehouse(problem));
   } catch (error) {
     const isMissing = error instanceof TidemarkError && (error.cause as NodeJS.ErrnoException)?.code === 'ENOENT';
+    const file = fileSystemError(error);
+    const problem = file ? `${file.path} cannot be used: ${file.reason}` : formatError(error);
     if (isMissing) list.ok('published', `none yet at ${published}: \`tidemark pull\` creates it`);
-    else list.fail('published', formatError(error), repairWarehouse(formatError(error)));
+    else list.fail('published', problem, repairWarehouse(problem));
     return list.checks;
   }
   const { size } = await stat(published);

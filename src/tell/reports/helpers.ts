@@ -155,7 +155,7 @@ function isOnPage(table: TableView | undefined): table is TableView {
 }
 
 /** The plural with which a label begins, also after an adjective. A label that begins with a preposition counts something else. */
-const PLURAL = /^(?!(?:by|in|of|per|with|within|without)\b)(\S+ )??(\S+)s(?=\s|$)/u;
+const PLURAL = /^(?!(?:by|in|of|per|with|within|without)\b)(\S+ )??(?!\S*(?:ies|ss|us)(?=\s|$))(\S+)s(?=\s|$)/u;
 
 /** Of 1 a label begins with the singular. */
 function labelCount(value: Value, label: string): string {

@@ -180,7 +180,7 @@ function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date) {
   return { sources, stale, never, neverPulled, staleSources: stale.length > 0, ...groupOutages(stale) };
 }
 
-/** More would stand before the first finding. The list of sources has all. */
+/** More lines would push the first finding off the screen. The list of sources has all sources. */
 const MAX_OUTAGES = 10;
 
 /** The stale sources, those of a target with the same state together: one service that is down is one line, with the first reason. */
@@ -191,8 +191,8 @@ function groupOutages<T extends { target: string; source: string; status: string
   const outages = [...groups.values()].map((states) => ({
     ...(states.find(({ error }) => error !== '') ?? states[0]),
     sources: states.map(({ source }) => source),
-    hasMore: new Set(states.map(({ error }) => error)).size > 1,
-    isFacts: states.some(({ source }) => source === 'lifecycle'),
+    hasMore: states.filter(({ error }) => error !== '').length > 1,
+    isLifecycle: states.some(({ source }) => source === 'lifecycle'),
   }));
-  return { outages: outages.slice(0, MAX_OUTAGES), more_outages: Math.max(0, outages.length - MAX_OUTAGES) };
+  return { outages: outages.slice(0, MAX_OUTAGES), moreOutages: Math.max(0, outages.length - MAX_OUTAGES) };
 }

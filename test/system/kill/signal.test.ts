@@ -104,7 +104,7 @@ test('a command ends although a statement of a file of its user does not', async
   await mkdir(join(place.folder, 'reports'));
   await writeFile(join(place.folder, 'reports/own.hbs'), '');
   const child = startCommand(command, ['report', 'own'], place.folder);
-  await untilComputed(child.process.pid ?? 0, 3); // all that comes before the statement takes less
+  await untilComputed(child.process.pid ?? 0, 3); // where what comes before takes longer, this tests less, and passes
   child.process.kill('SIGINT');
   expect((await child.ended).exit).toBe(1);
 });

@@ -51,7 +51,7 @@ async function untilComputing(pid?: number): Promise<number> {
     if (child === undefined) throw new Error('the query has no process yet');
     return child;
   });
-  await untilComputed(query, 1);
+  await untilComputed(query, 3);
   return query;
 }
 
