@@ -241,7 +241,10 @@ export async function explainFailure({ database, files }: OpenWarehouse, data: s
     : blameOwn(files, error);
 }
 
-/** @throws TidemarkError UNREACHABLE if nothing was pulled yet, or this account may not read the published warehouse; the error of the system where the data folder is a file. */
+/**
+ * @throws TidemarkError UNREACHABLE if nothing was pulled yet, or this account may not read the published warehouse; the error of the system
+ * where the data folder is a file
+ */
 export async function assertReadable(published: string): Promise<void> {
   try {
     await access(published, constants.R_OK);

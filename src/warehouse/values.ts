@@ -79,7 +79,7 @@ export function toRow(values: readonly DuckDBValue[], columns: readonly ValueCol
 /** A column with more texts than this hardly repeats them. */
 const MAX_SHARED_TEXTS = 1000;
 
-/** The same text for the rows that repeat it, each of which DuckDB's API makes anew: names and versions take most of the memory of rows. */
+/** One text for all rows that repeat it. DuckDB's API creates it for each row, and texts take most of the memory of rows. */
 function shareText(text: string, texts: Map<string, string>): string {
   const shared = texts.get(text);
   if (shared === undefined && texts.size < MAX_SHARED_TEXTS) texts.set(text, text);

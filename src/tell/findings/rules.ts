@@ -93,7 +93,7 @@ function parseWithin(name: string, text: string): number {
   return Number(count) * UNIT_MINUTES[unit as keyof typeof UNIT_MINUTES];
 }
 
-/** A rule that waits for a source that nothing pulls would never be assessed, and look clean. @param filled the sources of all tables */
+/** A rule of a source that nothing pulls would never be assessed, and look clean. @param filled the sources of all tables */
 function refuseUnknownSource(name: string, key: string, sources: readonly string[], filled: ReadonlySet<string>) {
   const unknown = sources.find((source) => !filled.has(source));
   if (unknown === undefined) return;
