@@ -131,6 +131,15 @@ describe('the report of a fleet', () => {
     expect(data.summary.headline).toContain('findings are not known');
   });
 
+  test('does not know how many workspaces are behind in an organization whose agents alone were pulled', async () => {
+    const database = await openTables(TABLES);
+    await database.run("delete from rollup_nights where target <> 'acme' or measure like 'workspaces%'");
+    await database.run('delete from findings');
+    const { data } = await renderFleetReport({ database, files }, await tempFolder(), new Date());
+    expect(data.organizations).toMatchObject([{ organization: 'acme', critical: 0, workspaces_behind: null }]);
+    expect(data.summary).toMatchObject({ critical: 0, workspaces_behind: null });
+  });
+
   test('of a lake without a night is an error', async () => {
     const database = await openTables(TABLES.replaceAll(/insert into rollup_nights[^;]*;/gu, ''));
     await expect(renderFleetReport({ database, files }, await tempFolder(), new Date())).rejects.toMatchObject({
