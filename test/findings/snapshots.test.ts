@@ -141,6 +141,13 @@ describe('snapshots', () => {
     const { found, unknown } = await warehouse.seen('stale-snapshot');
     expect(found).toEqual(['ebs/s-gone', 'ebs/s-old', 'nfs/s-nfs-old']);
     expect(unknown).toEqual(expect.arrayContaining(['ebs/s-sourceless', 'ebs/s-undated', 'nfs/s-nfs']));
+    const said = `select subject_name, title from candidates where rule = 'stale-snapshot' and unknown`;
+    expect(await warehouse.database.rows(said)).toEqual(
+      expect.arrayContaining([
+        { subject_name: 's-undated', title: 'its age is not reported' },
+        { subject_name: 's-sourceless', title: 'whether its volume exists is not reported' },
+      ]),
+    );
     expect(
       (await warehouse.findings('stale-snapshot')).map(({ target, detail }) => ({
         target,
