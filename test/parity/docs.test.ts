@@ -102,7 +102,8 @@ test.each(['CONTRIBUTING.md', 'lint/layers.grit'])('%s names every folder of src
 test('CONTRIBUTING.md names each step by a function of the file beside it', () => {
   const steps = [...readPage('CONTRIBUTING.md').matchAll(/((?:`[\w.]+`(?: and )?)+) \(`(src\/[\w/.-]+\.ts)`\)/gu)];
   const missing = steps.flatMap(([, names = '', path = '']) => {
-    const isDeclared = (name: string) => new RegExp(`\\b(?:class|function\\*?|async) ${name}\\b`, 'u').test(readPage(path));
+    const isDeclared = (name: string) =>
+      new RegExp(`\\b(?:class|function\\*?|async) ${name}\\b`, 'u').test(readPage(path));
     return inlineCode(names)
       .flatMap((name) => name.split('.'))
       .filter((name) => !isDeclared(name));
