@@ -30,6 +30,7 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
   ['bench/README.md', 'npm run bench', { not: 'it takes an hour; test/bench reads the options' }],
   ['deploy/README.md', 'tidemark schedule --list', 'demo'],
   ['deploy/README.md', 'sudo npm install', REAL],
+  ['deploy/README.md', 'sudo systemd-run', REAL],
   ['deploy/README.md', 'podman build', REAL],
   ['deploy/README.md', 'kubectl create', REAL],
   ['deploy/README.md', 'nomad var put', REAL],
