@@ -47,6 +47,7 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
     { not: 'it needs a second machine; test/commands and test/system/kill run its commands' },
   ],
   ['docs/changes.md', 'tidemark diff', 'demo'],
+  ['docs/findings.md', 'tidemark findings', { not: 'ID stands for a finding; test/findings has some' }],
   ['docs/first-night.md', 'export TFE_TOKEN', REAL],
   [
     'docs/first-night.md',
