@@ -99,6 +99,16 @@ test.each(['CONTRIBUTING.md', 'lint/layers.grit'])('%s names every folder of src
   expect(folders.filter((name) => !new RegExp(`\\b${name}\\b`, 'u').test(text))).toEqual([]);
 });
 
+test('CONTRIBUTING.md has every folder of the repository', () => {
+  const ignored = readPage('.gitignore').split('\n');
+  const entries = readdirSync(PACKAGE_ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const own = entries
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('.') && ![`${name}/`, `/${name}/`].some((line) => ignored.includes(line)));
+  const layout = readPage('CONTRIBUTING.md').split('\n### ')[0] ?? '';
+  expect(own.filter((name) => name !== 'src' && !layout.includes(`\`${name}/\``))).toEqual([]);
+});
+
 test('CONTRIBUTING.md names each step by a function of the file beside it', () => {
   const steps = [...readPage('CONTRIBUTING.md').matchAll(/((?:`[\w.]+`(?: and )?)+) \(`(src\/[\w/.-]+\.ts)`\)/gu)];
   const missing = steps.flatMap(([, names = '', path = '']) => {
