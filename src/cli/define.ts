@@ -98,6 +98,7 @@ export class DocumentedCommand extends Command {
   document(): void {
     const { summary, description, examples } = this.readTexts();
     this.summary(summary).description(description);
+    for (const option of this.options) if (option.mandatory) option.description += '; required';
     this.addHelpText('after', () => `\n${this.createHelp().styleTitle('Examples:')}\n${examples}`);
     for (const each of this.commands) each.document();
   }

@@ -29,11 +29,12 @@ export async function permissions(context: Context, flags: PermissionFlags): Pro
   const targets = config.targets.filter(({ name }) => names.length === 0 || names.includes(name));
   if (targets.length === 0) throw new TidemarkError('USAGE', 'no target is selected');
   const wanted = flags.token && TOKENS[flags.token];
-  const rights = targets.flatMap((target) => collectRights(target, sources, selected));
+  const isToBeMade = wanted === 'writeToken' || undefined; // its rights are asked for before there is one
+  const rights = targets.flatMap((target) => collectRights(target, sources, selected, isToBeMade));
   const texts = rights.filter(({ token }) => wanted === undefined || token === wanted).map(formatPermissions);
   if (texts.length === 0) {
     throw new TidemarkError('USAGE', `no selected target needs a ${wanted}`, {
-      hint: 'name a playbook with --playbook, and set `writeToken` of its target',
+      hint: 'name a playbook that changes something there with --playbook',
     });
   }
   const isAlone = wanted !== undefined && texts.length === 1;

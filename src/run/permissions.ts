@@ -17,9 +17,14 @@ type TokenRights = Readonly<ReturnType<typeof collectRights>[number]>;
 
 /**
  * The least rights for the sources of a target and for playbooks. A playbook reads with `token` and changes with `writeToken`, if
- * the target has one.
+ * the target has one, or is to get one.
  */
-export function collectRights(target: Target, sources: readonly SourceDefinition[], playbooks: readonly Playbook[]) {
+export function collectRights(
+  target: Target,
+  sources: readonly SourceDefinition[],
+  playbooks: readonly Playbook[],
+  hasWriter = target.writeToken !== undefined,
+) {
   const own = sources.filter((source) => hasSource(target, source));
   /** Sources of plugins that do not declare their operations. */
   const unknown = own.filter(({ operations: called }) => called === undefined).map(({ name }) => name);
@@ -30,7 +35,7 @@ export function collectRights(target: Target, sources: readonly SourceDefinition
     ),
   ];
   const writes = playbooks.flatMap((playbook) => findUses(playbook, ({ operation }) => [operation]));
-  if (target.writeToken === undefined) {
+  if (!hasWriter) {
     return [{ target, token: 'token' as const, rights: mergeRights(target, [...reads, ...writes]), unknown }];
   }
   // `doctor` asks each token of the real products what it is. In Vault, one without the policy `default` may not say.

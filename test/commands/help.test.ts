@@ -26,6 +26,11 @@ const all = listCommands(program, []);
 const listExamples = (command: DocumentedCommand) =>
   command.readTexts().examples.match(/(?<=^ {2}# .+\n {2}).+$/gmu) ?? [];
 
+test('help says which options must be given', async () => {
+  const { stdout } = await run('findings', 'accept', '--help');
+  expect(stdout).toMatch(/--reason <text> +why; required\n/u);
+});
+
 describe.each(all.map(({ words, command }) => [words.join(' '), words, command] as const))(
   '%s',
   (_name, words, command) => {

@@ -99,6 +99,29 @@ test.each(['CONTRIBUTING.md', 'lint/layers.grit'])('%s names every folder of src
   expect(folders.filter((name) => !new RegExp(`\\b${name}\\b`, 'u').test(text))).toEqual([]);
 });
 
+test('CONTRIBUTING.md has every folder of the repository', () => {
+  const ignored = readPage('.gitignore').split('\n');
+  const entries = readdirSync(PACKAGE_ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const own = entries
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('.') && ![`${name}/`, `/${name}/`].some((line) => ignored.includes(line)));
+  const layout = readPage('CONTRIBUTING.md').split('\n### ')[0] ?? '';
+  expect(own.filter((name) => name !== 'src' && !layout.includes(`\`${name}/\``))).toEqual([]);
+});
+
+test('CONTRIBUTING.md names each step by a function of the file beside it', () => {
+  const steps = [...readPage('CONTRIBUTING.md').matchAll(/((?:`[\w.]+`(?: and )?)+) \(`(src\/[\w/.-]+\.ts)`\)/gu)];
+  const missing = steps.flatMap(([, names = '', path = '']) => {
+    const isDeclared = (name: string) =>
+      new RegExp(`\\b(?:class|function\\*?|async) ${name}\\b`, 'u').test(readPage(path));
+    return inlineCode(names)
+      .flatMap((name) => name.split('.'))
+      .filter((name) => !isDeclared(name));
+  });
+  expect(steps.length).toBeGreaterThan(20);
+  expect(missing).toEqual([]);
+});
+
 test('.ci/run runs every part of `npm run check` in package.json', () => {
   const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> };
   const script = readPage('.ci/run');

@@ -61,7 +61,9 @@ describe('a rule', () => {
   const tests = readTests('test/findings');
   test.each(rules)('%s is named by a test, and is a row of docs/findings.md', (name) => {
     expectText(tests, new RegExp(`['"\`]${name}['"\`]`, 'u'), 'test/findings');
-    expectText(read('docs/findings.md'), `\n| \`${name}\` |`, 'docs/findings.md');
+    const { severity, worst, rule } = parseHeader(read(`queries/findings/${name}.sql`));
+    const row = `\n| \`${name}\` | ${[severity, worst].filter(Boolean).join(' to ')} | ${rule} |\n`;
+    expectText(read('docs/findings.md'), row, 'docs/findings.md');
   });
 
   test.each(rules)('%s says what several of its findings are, and what to do', (name) => {

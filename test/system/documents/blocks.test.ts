@@ -21,11 +21,7 @@ const HOUR = { not: 'test/system/first-hour runs it in a clean clone' };
 /** Every command block of the documents: page, how it begins, where it runs. */
 const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[] = [
   ['README.md', 'npm ci && npm run demo', HOUR],
-  [
-    'README.md',
-    'npm run release',
-    { not: 'test/system/package runs the release, test/system/first-hour installs the tarball' },
-  ],
+  ['README.md', 'npm pack', HOUR],
   ['README.md', 'tidemark init', 'empty'],
   ['README.md', 'tidemark doctor', 'demo'],
   ['README.md', '$ tidemark findings', 'second demo'],
@@ -34,6 +30,7 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
   ['bench/README.md', 'npm run bench', { not: 'it takes an hour; test/bench reads the options' }],
   ['deploy/README.md', 'tidemark schedule --list', 'demo'],
   ['deploy/README.md', 'sudo npm install', REAL],
+  ['deploy/README.md', 'sudo systemd-run', REAL],
   ['deploy/README.md', 'podman build', REAL],
   ['deploy/README.md', 'kubectl create', REAL],
   ['deploy/README.md', 'nomad var put', REAL],
@@ -50,6 +47,7 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
     { not: 'it needs a second machine; test/commands and test/system/kill run its commands' },
   ],
   ['docs/changes.md', 'tidemark diff', 'demo'],
+  ['docs/findings.md', 'tidemark findings', { not: 'ID stands for a finding; test/findings has some' }],
   ['docs/first-night.md', 'export TFE_TOKEN', REAL],
   [
     'docs/first-night.md',

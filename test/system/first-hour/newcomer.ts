@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
@@ -37,7 +37,7 @@ function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:npm_|VITEST|NODE_ENV)/u.test(name)));
 }
 
-/** Clones what is committed, installs and builds it, makes the release, and installs its tarball for all users of a folder. */
+/** Clones what is committed, installs, builds and packs it, and installs the tarball for all users of a folder. */
 export async function createNewcomer(cleanup: Cleanup): Promise<Newcomer> {
   const folder = await tempFolder(cleanup);
   const [clone, home, prefix] = ['clone', 'home', 'prefix'].map((name) => join(folder, name)) as [
@@ -51,9 +51,8 @@ export async function createNewcomer(cleanup: Cleanup): Promise<Newcomer> {
   const quiet = ['--no-audit', '--no-fund', '--prefer-offline'];
   await run('git', ['clone', '--quiet', '--no-hardlinks', PACKAGE_ROOT, clone], folder);
   await run('npm', ['ci', ...quiet], clone);
-  const { version } = await skipChecks(clone, (words) => run('git', words, clone));
-  await run('npm', ['run', 'release'], clone);
-  const tarball = join(clone, `tidemark-${version}.tgz`);
+  const { stdout: packed } = await run('npm', ['pack', '--silent'], clone);
+  const tarball = join(clone, packed.trim().split('\n').at(-1) ?? '');
   await run('npm', ['install', '--global', '--prefix', prefix, ...quiet, tarball], folder);
   const env = {
     ...plainEnvironment(),
@@ -70,30 +69,6 @@ export async function createNewcomer(cleanup: Cleanup): Promise<Newcomer> {
     shell: (line, cwd = home) => runShell(line, { cwd, env }),
     terminal: (line, steps = [], cwd = home) => runProgramInTerminal(['bash', '-c', line], steps, { cwd, env }),
   };
-}
-
-/** A release begins with `npm run check`, of which this test is a part. */
-async function skipChecks(
-  clone: string,
-  git: (words: string[]) => Promise<unknown>,
-): Promise<{ readonly version: string }> {
-  const file = join(clone, 'package.json');
-  const manifest = JSON.parse(await readFile(file, 'utf8'));
-  await writeFile(
-    file,
-    `${JSON.stringify({ ...manifest, scripts: { ...manifest.scripts, check: 'true' } }, null, 2)}\n`,
-  );
-  await git([
-    '-c',
-    'user.name=reader',
-    '-c',
-    'user.email=reader@acme.example',
-    'commit',
-    '--quiet',
-    '-am',
-    'no checks',
-  ]);
-  return manifest;
 }
 
 async function runShell(line: string, options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<ShellRun> {

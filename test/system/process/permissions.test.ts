@@ -179,6 +179,17 @@ plugin {
 describe('with a writeToken', () => {
   const words = ['permissions', '--target', 'nomad', '--playbook', 'drop-stale-snapshots'];
 
+  test('its rights are printed before there is one', async () => {
+    const place = await startWriting();
+    const { stdout: had } = await place.tidemark([...words, '--token', 'write']);
+    await place.configure((config) => {
+      delete findTarget(config, 'nomad').writeToken;
+    });
+    const { stdout: asked } = await place.tidemark([...words, '--token', 'write']);
+    expect(asked).toContain('csi-write-volume');
+    expect(asked).toBe(had);
+  });
+
   async function startWriting(): Promise<TestProject> {
     const place = await startProject('scheduler');
     await place.configure((config) => {
