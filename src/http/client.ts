@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import ky, { type KyInstance } from 'ky'; // until Node 22: ky 2 needs it
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Target } from '../config/config.ts';
@@ -91,8 +90,6 @@ export class HttpClient {
     const { concurrency } = options.target.limits;
     this.#slots = pLimit(concurrency);
     this.#concurrency = createAdaptiveConcurrency(concurrency);
-    // Every request in progress listens to it; Node reports more than ten listeners as a leak.
-    setMaxListeners(0, options.signal);
   }
 
   /** Sends a request, repeats it where its policy allows, and reads the response. @throws ServiceError */

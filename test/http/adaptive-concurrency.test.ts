@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAdaptiveConcurrency } from '../../src/http/adaptive-concurrency.ts';
-import { TargetLimiter } from '../../src/http/rate-limiter.ts';
+import { createLimiter } from '../../src/http/rate-limiter.ts';
 import { scheduler } from '../../src/services/index.ts';
 import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
 
@@ -81,7 +81,7 @@ it('a client sends half as many requests at a time after a server answered all o
     setTimeout(() => waiting.splice(0, 1).map((one) => one.end('[]')), 5);
   });
   onTestFinished(() => server.close());
-  const limiter = new TargetLimiter({ share: 1, requestsPerSecond: 5000, startPerSecond: 5000 });
+  const limiter = createLimiter({ share: 1, requestsPerSecond: 5000, startPerSecond: 5000 });
   const { client } = createTestClient(createTarget('scheduler', server.origin), { limiter });
   const calls = Array.from({ length: 40 }, () => client.call(scheduler.policies.list));
   expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(40).fill(200));
