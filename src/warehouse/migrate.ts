@@ -1,11 +1,11 @@
 import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
-import { discoverFiles } from '../core/paths.ts';
+import { discoverFiles, PACKAGE_ROOT } from '../core/paths.ts';
 import { sha256 } from '../core/sha256.ts';
 import { renderChangesViews } from './changes.ts';
 import { blameOwn, type Database, isQueryError } from './database.ts';
 import { type Connection, DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
-import { parseHeader, quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { createSqlFiles, parseHeader, quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
 import {
   type Addition,
@@ -25,17 +25,20 @@ import {
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'];
 
+/** A file of a user that overrides one of these need not say what that says. */
+const PACKAGED = createSqlFiles([PACKAGE_ROOT]);
+
 /** The name of a macro or of a view in a statement. */
-const CALLED = /\w+(?=\()|(?<=(?:from|join) )\w+/gu;
+const CALLED = /\w+(?=\s*\()|(?<=\b(?:from|join)\s+)\w+/giu;
 
 /**
- * The shared views and macros, each after those that it calls: the files in `queries/warehouse/` that say `-- defined:` before or after the
- * views of tables.
+ * The shared views and macros, each after those that it calls: the files of the package in `queries/warehouse/` that say `-- defined:`
+ * before or after the views of tables.
  * @param when what it says, or a part of that
  */
 function listDefinitions(files: SqlFiles, when: string): readonly string[] {
-  const found = [...discoverFiles(files.roots, 'queries/warehouse', '.sql').keys()];
-  const names = found.filter((name) => parseHeader(files.read(`warehouse/${name}`)).defined?.includes(when));
+  const found = [...discoverFiles([PACKAGE_ROOT], 'queries/warehouse', '.sql').keys()];
+  const names = found.filter((name) => parseHeader(PACKAGED.read(`warehouse/${name}`)).defined?.includes(when));
   const left = new Set(names);
   const take = (name: string): readonly string[] => {
     if (!left.delete(name)) return []; // no definition, or taken already
