@@ -16,14 +16,7 @@ import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
 import { createLineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
-import {
-  type LandingFile,
-  type Manifest,
-  targetFingerprint,
-  targetPlace,
-  type UnknownPart,
-  writeManifest,
-} from './store.ts';
+import { identifyTarget, type LandingFile, type Manifest, type UnknownPart, writeManifest } from './store.ts';
 
 interface LandingOptions {
   /** `data/landing/RUN/TARGET`; made when the first file needs it. */
@@ -148,9 +141,7 @@ export function createLandingWriter(options: LandingOptions) {
       const writtenCsv = await csv.commit();
       const manifest: Manifest = {
         source,
-        target: target.name,
-        service: targetFingerprint(target),
-        place: targetPlace(target),
+        ...identifyTarget(target),
         run_id: runId,
         as_of: asOf,
         files: [
