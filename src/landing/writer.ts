@@ -1,17 +1,10 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
-import { parseLossless } from '../core/json.ts';
 import { Redactor } from '../core/redact/redactor.ts';
-import {
-  collectSecretFields,
-  isSecretField,
-  mayContainSecret,
-  stripSecretFields,
-} from '../core/redact/secret-fields.ts';
+import { cleanJson, collectSecretFields, isSecretField, mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
 import { createLineWriter } from './line-writer.ts';
@@ -178,13 +171,4 @@ function maskOwn(line: string, body: string): string {
   const own = new Redactor();
   collectSecretFields(JSON.parse(body), (secret) => own.add(secret));
   return own.row(line);
-}
-
-/** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
-export function cleanJson(json: string): string {
-  const text = mayContainSecret(json)
-    ? repairEscapes(stringify(stripSecretFields(parseLossless(json))) ?? 'null')
-    : json;
-  // Line breaks between tokens have no meaning; strings cannot contain raw ones.
-  return /[\r\n]/u.test(text) ? text.replaceAll(/[\r\n]+/gu, ' ') : text;
 }

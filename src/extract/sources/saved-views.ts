@@ -1,7 +1,7 @@
 import { sliceFields } from '../../core/json.ts';
+import { cleanJson } from '../../core/redact/secret-fields.ts';
 import { catchFailure, type FailureKind, isRejection, ServiceError } from '../../http/errors.ts';
 import { formatRow } from '../../landing/csv.ts';
-import { cleanJson } from '../../landing/writer.ts';
 import { withRequestOptions } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { isOverload } from './explorer/partition.ts';
