@@ -1,5 +1,6 @@
 -- grain: one row per target for which a report may conclude what a rule concludes, as of a time: the last pull of every source that the rule
 -- needs was loaded, and the rule is not recorded as unassessed
+-- defined: before the views
 create or replace macro assessed_targets(rule_name, needed_sources, at_time) as table
 with
   complete as (

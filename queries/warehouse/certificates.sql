@@ -18,6 +18,7 @@
 --  names varchar -- names that it is valid for
 --  signed_by varchar -- fingerprint of its signer; null for a root, and where no certificate of the authority signed it
 --  root_id varchar -- root at the end of its chain; null where it is not known
+-- defined: after the views
 create or replace view certificates as
 select *
 from certificates_at('infinity'::timestamptz);

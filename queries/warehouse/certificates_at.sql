@@ -1,5 +1,6 @@
 -- grain: one row per certificate of the mesh, as of a time: roots, intermediates and leaves
 -- signed_by: the fingerprint of its signer, null for a root and where no certificate of the authority is its signer
+-- defined: after the views
 create or replace macro certificates_at(at_time) as table
 with
   authorities as (
@@ -7,7 +8,7 @@ with
     from authority_certificates_at(at_time) as certificates
     left join ca_roots_at(at_time) as roots using (target, root_id)
   ),
-  certificates as (
+  known as (
     select
       target, kind, subject, issuer, serial, not_before, not_after, key_type, key_bits, signature_algorithm, fingerprint,
       null::varchar as service, names, root_id, signer_key_id,
@@ -28,7 +29,7 @@ with
       signed.service,
       arg_min(signer.fingerprint, place) as signed_by,
       arg_min(signer.root_id, place) as signer_root_id,
-    from certificates as signed
+    from known as signed
     join authorities as signer
       on signer.target = signed.target
       and signer.subject = signed.issuer
@@ -37,11 +38,11 @@ with
     group by all
   )
 select
-  certificates.* exclude (root_id, signer_key_id),
+  known.* exclude (root_id, signer_key_id),
   case when kind <> 'root' then signed_by end as signed_by,
   coalesce(root_id, signer_root_id) as root_id,
-from certificates
+from known
 left join signers
-  on signers.target = certificates.target
-  and signers.fingerprint = certificates.fingerprint
-  and signers.service is not distinct from certificates.service;
+  on signers.target = known.target
+  and signers.fingerprint = known.fingerprint
+  and signers.service is not distinct from known.service;

@@ -3,6 +3,7 @@
 -- The definitions that every page, the mail and saved queries ask. A change is null where nothing changed, or
 --   `assessed for the first time`, `new`, `returned` (it was resolved before), `no longer accepted`, `resolved`, `deleted` (its subject is
 --   no longer there), `no longer watched` (the configuration leaves it out, or its rule is gone), `accepted`. A finding that cannot be assessed stays open.
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro finding_states_at(at_time, since_time) as table
 with
   states as (

@@ -1,4 +1,5 @@
 -- Whether the history is whole at a time. Of an earlier one nothing is known, so that it is an error and no empty table.
+-- defined: before the views
 create or replace macro history_reaches(at_time) as
   coalesce(
     (

@@ -1,6 +1,7 @@
 -- grain: one row per run that was interrupted; reported_at: when a later run of a job delivered its reports and mail, which contain
 -- what this one changed; null until then
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: before the views
 create or replace {{scope}}view interrupted_runs as
 select
   started_at,

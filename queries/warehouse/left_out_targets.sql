@@ -2,6 +2,7 @@
 -- {{scope}}: empty, or `temp ` for one connection
 -- Their rows stay in the history as they were last seen, and nobody watches them. Mostly there are none, which the inner query finds
 -- much faster.
+-- defined: before the views, and where it is missing
 create or replace {{scope}}macro left_out_targets(source_name, at_time) as table
 select target
 from pulls

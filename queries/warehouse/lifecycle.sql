@@ -11,6 +11,7 @@
 --  latest_at date -- when that was published
 --  data_as_of date -- day of the facts
 --  origin varchar -- `packaged`, `imported`, or the address that they were read from
+-- defined: after the views
 create or replace view lifecycle as
 select *
 from lifecycle_at('infinity'::timestamptz);

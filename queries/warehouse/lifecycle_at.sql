@@ -1,4 +1,5 @@
 -- grain: one row per product and cycle: what was known of its support at a time
+-- defined: after the views
 create or replace macro lifecycle_at(at_time) as table
 select product, cycle, released_at, support_ends_at, ended, ends_with, latest, latest_at, data_as_of, origin
 from lifecycle_facts

@@ -1,5 +1,6 @@
 -- grain: one row per registered volume that does not exist in its provider and that nothing claims, at a time, as far as plugins can list their volumes
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro missing_volumes(at_time) as table
 select volumes.*
 from volumes_at(at_time) as volumes

@@ -1,5 +1,6 @@
 -- grain: one row per volume in a provider that is not registered, at a time, where all registered volumes are known
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro orphaned_volumes(at_time) as table
 select held.*
 from external_volumes_at(at_time) as held

@@ -1,6 +1,7 @@
 -- grain: one row per agent pool at a time
 -- workspaces: attached ones that the service counts; where it does not list them, how many an earlier pull has left, and null where that left
 -- none. named: rows with an ID, which may be fewer or of an earlier pull. {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro pool_workspaces(at_time) as table
 select
   pools.target,

@@ -1,5 +1,6 @@
 -- grain: one row per agent pool of which no agent may be live at a time, where its agents are known
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro pools_down(at_time) as table
 select
   pools.target,

@@ -1,5 +1,6 @@
 -- grain: one row: the last two runs at a time: current_as_of, and previous_as_of of the last one before it whose changes were reported
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro previous_run_at(at_time) as table
 with
   seen as (select distinct as_of from pulls where as_of <= at_time::timestamptz),

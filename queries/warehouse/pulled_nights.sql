@@ -1,5 +1,6 @@
 -- grain: one row per day of the last year until a time with a complete pull: of a source, or of any where it is null
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro pulled_nights(source_name, at_time) as table
 select max(as_of) as pulled_at
 from pulls

@@ -1,6 +1,7 @@
 -- A time as services write it: ISO 8601, as Go prints it (`2006-01-02 15:04:05 +0000 UTC`), or a Unix time in seconds, milliseconds,
 -- microseconds or nanoseconds. 0 and an empty text are none. Another text is an error, as is a number that is too large for any of these:
 -- no time may mean "never". What DuckDB reads as it is comes first: the rest takes four times as long. {{scope}} as for semver_key.
+-- defined: before the views
 create or replace {{scope}}macro read_time(value) as coalesce(
   try_cast(value as timestamptz),
   case

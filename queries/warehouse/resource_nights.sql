@@ -1,6 +1,7 @@
 -- grain: one row per day of the last year on which every target was pulled completely, with the resources under management
 -- {{scope}}: empty, or `temp ` for one connection; not_reported: workspaces whose number is not known, which the sum leaves out; it is null where all are
 -- A target that is watched now counts from its first complete pull. A day with an incomplete pull has no row: it is a gap, and no old number.
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro resource_nights(at_time) as table
 with
   days as (

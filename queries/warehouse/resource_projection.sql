@@ -1,6 +1,7 @@
 -- grain: one row per day of the 30 after a time: the resources under management, if the last 30 nights continue as a line; none where fewer than seven are known
 -- {{scope}}: empty, or `temp ` for one connection; points: nights of the line; the true number is within `error` in 19 of 20 cases, if nothing else changes
 -- The line needs nights: fewer than seven may show a single event instead of a trend.
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro resource_projection(at_time) as table
 with
   line as (

@@ -2,6 +2,7 @@
 -- {{scope}}: empty, or `temp ` for one connection; owner: 'project' or 'repository'
 -- A project keeps its ID when it gets another name.
 -- change_30_days: null where nothing is known of that time; not_reported: workspaces without a number
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro resources_by(owner, at_time) as table
 with
   known as (

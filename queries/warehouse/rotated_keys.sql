@@ -1,5 +1,6 @@
 -- grain: one row per key at a time, with its enabled versions and the time of the newest
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro rotated_keys(at_time) as table
 select
   keys.*,

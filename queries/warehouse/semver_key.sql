@@ -3,6 +3,7 @@
 -- a release sorts after its prereleases, numeric identifiers before others and by value, fewer identifiers before more.
 -- Terraform Enterprise named its releases by month before 1.0.0: `v202507-1` sorts before it, as 0.202507.1.
 -- {{scope}}: `temp ` in a warehouse opened read-only, empty to store it.
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro semver_key(version) as (
   case
     when regexp_full_match(version, '\s*v?20\d{4}(-\d{1,18})?\s*')

@@ -3,6 +3,7 @@
 -- last_at: of the newest ready snapshot
 -- may_count: the time, the readiness or the plugin of a snapshot is not reported, or its time is in the future, and what is reported does not
 -- rule out that it protects
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro snapshot_protection_at(at_time, snapshot_days) as table
 select
   target,

@@ -2,6 +2,7 @@
 -- {{scope}}: empty, or `temp ` for one connection
 -- is_known: its plugin was listed, and it certainly belongs to that plugin
 -- is_volume_missing: where all that may have its volume is known, nothing has it
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro snapshot_staleness_at(at_time, stale_days) as table
 select
   taken.*,

@@ -10,6 +10,7 @@
 --  complete_at timestamptz -- `as_of` of the last complete pull
 --  previous_as_of timestamptz -- `as_of` of the pull that was loaded and reported before that; null where the last pull was not loaded: nothing is known of what changed
 --  unknown_columns json -- columns that the service does not tell, each with the reason: null in every row, and unknown; null where it tells all
+-- defined: before the views
 create or replace view source_state as
 select *
 from source_state_at('infinity'::timestamptz);

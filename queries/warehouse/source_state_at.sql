@@ -3,6 +3,7 @@
 -- previous_as_of: what as_of is compared with: the last loaded one before it that was reported, or null where the last pull was not
 -- loaded, since nothing is known then of what changed. What an interrupted run loaded counts from the time on at which a later run
 -- reported it; unknown_columns: of the last loaded one
+-- defined: before the views
 create or replace macro source_state_at(at_time) as table
 with
   pulled as (

@@ -1,5 +1,6 @@
 -- grain: one row per row of `tf_versions`, `providers` or `modules` at a time, as it is stored: these tables would assemble every list of workspaces
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro stored_versions_at(source_name, at_time) as table
 select *
 from query_table(source_name || '_rows')

@@ -1,5 +1,6 @@
 -- `3 new, 1 resolved`: how many of something changed, in words; null where nothing did.
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro told_changes(added, returned, resolved, deleted) as
   nullif(
     concat_ws(

@@ -8,6 +8,7 @@
 --  reason varchar -- why it could not be listed
 --  is_unsupported boolean -- whether the service says that it cannot list it at all, which is no failure
 --  as_of timestamptz -- `as_of` of the pull
+-- defined: before the views
 create or replace view unknown_parts as
 select *
 from unknown_parts_at('infinity'::timestamptz);

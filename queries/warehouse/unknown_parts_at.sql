@@ -1,5 +1,6 @@
 -- grain: one row per target, source and part that the last pull could not list, as of a time; it is empty for a source that failed as a whole
 -- is_unsupported: the service says that it cannot list it at all, which is no failure; part: the column that names it; its rows with this value are left as they were, and what it has now is unknown
+-- defined: before the views
 create or replace macro unknown_parts_at(at_time) as table
 select
   parts.target,

@@ -13,6 +13,7 @@
 --  link varchar -- where more is said
 --  ends_at timestamptz -- when it ends; null where it does not
 -- {{scope}}: empty, or `temp ` for one connection; {{policy}}: the statements as a JSON list
+-- defined: after the views
 create or replace {{scope}}view version_policy as
 select
   unnest(

@@ -14,6 +14,7 @@
 --  data_as_of date -- day of the facts; where they do not cover the version, of the newest about its product
 --  support varchar -- `ended`, `ends` on a day that is known, `not known yet`, or `unknown` where the facts do not cover the version
 --  why varchar -- why it is unknown
+-- defined: after the views
 create or replace view version_support as
 select *
 from version_support_at((select max(as_of) from pulls));

@@ -1,6 +1,7 @@
 -- grain: one row per target and version in use of a tool or product, as of a time, with what was known of its support then.
 -- A version belongs to the cycle that it begins with. What ends with the release of another cycle ended when that was released.
 -- Nothing is concluded about what the facts do not cover: they are about the community editions, and end with their day.
+-- defined: after the views
 create or replace macro version_support_at(at_time) as table
 -- A platform that is asked what it is, and does not say that it is one of HashiCorp's, may run either tool; the other one begins with 1.6. A
 -- policy that names one of the two says which one. A platform that could not be asked is what it said last.

@@ -20,6 +20,7 @@
 --  withdrawn boolean -- whether the registry lists it no longer; null where the registry was not asked for it
 --  deprecated boolean -- whether the registry calls it deprecated
 --  warning varchar -- warning of the registry
+-- defined: after the views
 create or replace view versions_in_use as
 select *
 from versions_in_use_at((select max(as_of) from pulls));

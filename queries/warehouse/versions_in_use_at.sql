@@ -1,6 +1,7 @@
 -- grain: one row per target and version in use of a tool, provider, module or product, as of a time, with what the policy, the facts
 -- about its support and its registry say of it.
 -- A version that cannot be read is `unknown` where there is a policy, never `allowed`.
+-- defined: after the views
 create or replace macro versions_in_use_at(at_time) as table
 with
   supported as (

@@ -1,5 +1,6 @@
 -- grain: one row per module or provider (source_name: `modules`, `providers`) that was in use in more than one version at a time
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro versions_spread(source_name, at_time) as table
 with
   versions as (

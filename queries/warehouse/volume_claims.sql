@@ -1,6 +1,7 @@
 -- grain: one row per volume that allocations claim at a time
 -- {{scope}}: empty, or `temp ` for one connection
 -- is_lost: whether only finished allocations claim it; null where they may have finished, and a status is not reported or not known
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro volume_claims(at_time) as table
 select
   target,

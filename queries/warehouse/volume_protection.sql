@@ -1,5 +1,6 @@
 -- grain: one row per registered volume at a time, with the protection by its snapshots: `protected` by a ready one of the last days, `unprotected` or `unknown`
 -- {{scope}}: empty, or `temp ` for one connection
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro volume_protection(at_time, snapshot_days) as table
 select
   volumes.*,

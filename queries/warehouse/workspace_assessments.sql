@@ -5,6 +5,7 @@
 -- began: whether the workspace was absent before this version
 -- A dozen statements of the reports read it: each sort of a window takes a quarter of a second for 200,000 workspaces, so there is one. A -1
 -- stands for "not known since it appeared".
+-- defined: after the views, and where it is missing
 create or replace {{scope}}view workspace_assessments as
 with
   versions as (

@@ -4,6 +4,7 @@
 -- The definitions that every page, the mail and saved queries ask. A change is null where nothing changed, or
 --   `first`: in the first pull of its target; `new`: not before, and never; `returned`: not before, but earlier, or not watched before;
 --   `resolved`: assessed, and no longer; `deleted`: the workspace is no longer there.
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro workspace_changes(at_time, since_time) as table
 with
   times as (

@@ -1,6 +1,7 @@
 -- grain: one row per workspace that was seen until a time: since when it has drifted and failed its checks the last time, and how often it had done so before
 -- {{scope}}: empty, or `temp ` for one connection
 -- A version without an assessment begins and ends nothing.
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro workspace_episodes(at_time) as table
 with
   assessed as (

@@ -1,6 +1,7 @@
 -- grain: one row per workspace that was there up to a time: its last apply that the history knows, and since when it drifts without a known end
 -- {{scope}}: empty, or `temp ` for one connection
 -- The current run may not be an apply. Drift that was not assessed in between has not ended.
+-- defined: after the views, and where it is missing
 create or replace {{scope}}macro workspace_use_at(at_time) as table
 with
   versions as (from workspaces_history where valid_from <= at_time::timestamptz),

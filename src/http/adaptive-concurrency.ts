@@ -9,38 +9,27 @@ const INCREASE = 0.1;
  * How many requests may be in progress: as many as configured, half as many after the service failed, and more again when it recovers
  * (AIMD). The rate follows, because a request that takes longer holds its place longer.
  */
-export class AdaptiveConcurrency {
-  readonly #max: number;
-  #limit: number;
-  #sent = 0;
+export function createAdaptiveConcurrency(max: number) {
+  let limit = max;
+  let sent = 0;
   /** Requests up to this one were sent before errors lowered the number. */
-  #loweredAt = 0;
-
-  constructor(max: number) {
-    this.#max = max;
-    this.#limit = max;
-  }
-
+  let loweredAt = 0;
   /** From 1 to the configured number. */
-  get limit(): number {
-    return Math.floor(this.#limit);
-  }
-
-  /** Counts a request. @returns its number, for `onOverload` */
-  onSent(): number {
-    return ++this.#sent;
-  }
-
-  onSuccess(): void {
-    this.#limit = Math.min(this.#max, this.#limit + INCREASE / this.limit);
-  }
-
-  /** The service failed, or did not respond. Requests that were sent together count once. */
-  onOverload(request: number): void {
-    if (request <= this.#loweredAt) return;
-    this.#loweredAt = this.#sent;
-    this.#limit = Math.max(1, this.#limit * DECREASE);
-  }
+  const read = () => Math.floor(limit);
+  return {
+    limit: read,
+    /** Counts a request. @returns its number, for `onOverload` */
+    onSent: () => ++sent,
+    onSuccess(): void {
+      limit = Math.min(max, limit + INCREASE / read());
+    },
+    /** The service failed, or did not respond. Requests that were sent together count once. */
+    onOverload(request: number): void {
+      if (request <= loweredAt) return;
+      loweredAt = sent;
+      limit = Math.max(1, limit * DECREASE);
+    },
+  };
 }
 
 /** What a proxy answers for a service that does not keep up, and failures without an answer. */

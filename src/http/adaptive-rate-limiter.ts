@@ -66,67 +66,62 @@ const MEASURED_MS = 1000;
 const MEASURED_REQUESTS = 20;
 
 /** A rate that rises until something is throttled. Then it falls below what was accepted, and rises linearly. */
-class LearnedRate {
-  readonly #maxPerSecond: number;
-  perSecond = 0;
-  #documented = 0;
-  #nextRiseMs = 0;
+function createLearnedRate(maxPerSecond: number, startPerSecond = 0) {
+  let perSecond = 0;
+  let documented = 0;
+  let nextRiseMs = 0;
   /** What each accepted request adds; undefined until something was throttled. */
-  #recovery: number | undefined;
+  let recovery: number | undefined;
   /** Since the last throttled response. */
-  #accepted = 0;
-  readonly #acceptedMs: number[] = [];
+  let accepted = 0;
+  const acceptedMs: number[] = [];
   /** Requests up to this ticket were sent at the rate that was too high. */
-  #fallenAtTicket = 0;
+  let fallenAtTicket = 0;
 
-  constructor(maxPerSecond: number) {
-    this.#maxPerSecond = maxPerSecond;
-  }
-
-  start(documented = 0): void {
-    this.#documented = documented;
-    this.perSecond = Math.min(documented || FIRST_PER_SECOND, this.#maxPerSecond);
-    this.#recovery = undefined;
-  }
-
-  onAccepted(nowMs: number): void {
-    this.#accepted++;
-    this.#acceptedMs.push(nowMs);
-    this.#forgetOld(nowMs);
-    if (this.#recovery !== undefined) this.perSecond += this.#recovery;
-    else if (nowMs >= this.#nextRiseMs) {
-      const isNear = this.perSecond < this.#documented * RISE;
-      if (this.#nextRiseMs > 0) this.perSecond *= isNear ? DOCUMENTED_RISE : RISE;
-      this.#nextRiseMs = nowMs + RISE_MS;
-    }
-    this.perSecond = Math.min(this.perSecond, this.#maxPerSecond);
-  }
-
-  onThrottled(ticket: number, lastTicket: number, nowMs: number): void {
-    if (ticket <= this.#fallenAtTicket) return;
-    this.#fallenAtTicket = lastTicket;
-    const measured = Math.max(MIN_PER_SECOND, this.#measure(nowMs));
-    const requests = this.#accepted < RELIABLE_REQUESTS ? UNRELIABLE_REQUESTS : RECOVERY_REQUESTS;
-    this.#recovery = (measured * DECREASE) / requests;
-    this.perSecond = measured * (1 - DECREASE);
-    this.#accepted = 0;
-  }
-
+  const start = (perSecondNow: number): void => {
+    documented = perSecondNow;
+    perSecond = Math.min(documented || FIRST_PER_SECOND, maxPerSecond);
+    recovery = undefined;
+  };
+  const forgetOld = (nowMs: number): void => {
+    while (acceptedMs.length > MEASURED_REQUESTS && acceptedMs[0]! <= nowMs - MEASURED_MS) acceptedMs.shift();
+  };
   /** What was accepted of late; a documented rate, or half of the present one, where that is too little to tell. */
-  #measure(nowMs: number): number {
-    this.#forgetOld(nowMs);
-    const { length, 0: first = nowMs } = this.#acceptedMs;
+  const measure = (nowMs: number): number => {
+    forgetOld(nowMs);
+    const { length, 0: first = nowMs } = acceptedMs;
     const measured =
       length < MEASURED_REQUESTS
-        ? Math.max(this.perSecond / 2, this.#documented)
+        ? Math.max(perSecond / 2, documented)
         : (length / Math.max(MEASURED_MS, nowMs - first)) * 1000;
-    return Math.min(this.perSecond, measured);
-  }
-
-  #forgetOld(nowMs: number): void {
-    const recent = this.#acceptedMs;
-    while (recent.length > MEASURED_REQUESTS && recent[0]! <= nowMs - MEASURED_MS) recent.shift();
-  }
+    return Math.min(perSecond, measured);
+  };
+  start(startPerSecond);
+  return {
+    start,
+    perSecond: () => perSecond,
+    onAccepted(nowMs: number): void {
+      accepted++;
+      acceptedMs.push(nowMs);
+      forgetOld(nowMs);
+      if (recovery !== undefined) perSecond += recovery;
+      else if (nowMs >= nextRiseMs) {
+        const isNear = perSecond < documented * RISE;
+        if (nextRiseMs > 0) perSecond *= isNear ? DOCUMENTED_RISE : RISE;
+        nextRiseMs = nowMs + RISE_MS;
+      }
+      perSecond = Math.min(perSecond, maxPerSecond);
+    },
+    onThrottled(ticket: number, lastTicket: number, nowMs: number): void {
+      if (ticket <= fallenAtTicket) return;
+      fallenAtTicket = lastTicket;
+      const measured = Math.max(MIN_PER_SECOND, measure(nowMs));
+      const requests = accepted < RELIABLE_REQUESTS ? UNRELIABLE_REQUESTS : RECOVERY_REQUESTS;
+      recovery = (measured * DECREASE) / requests;
+      perSecond = measured * (1 - DECREASE);
+      accepted = 0;
+    },
+  };
 }
 
 /**
@@ -134,90 +129,79 @@ class LearnedRate {
  * rate that increases additively and decreases multiplicatively. docs/decisions.md#rate-limits says why. Pure arithmetic over a clock
  * that the caller passes in; all times are milliseconds of that clock.
  */
-export class AdaptiveRateLimiter {
-  readonly #share: number;
-  readonly #maxPerSecond: number;
-  readonly #rate: LearnedRate;
+export function createAdaptiveRateLimiter(options: RateLimiterOptions) {
+  const { share, requestsPerSecond: maxPerSecond = MAX_PER_SECOND, startPerSecond } = options;
+  const rate = createLearnedRate(maxPerSecond, startPerSecond);
   /** The number of the last ticket. */
-  #last = 0;
+  let last = 0;
   /** When the next request is due at the rate, and after a pause. */
-  #dueMs = 0;
-  #window: RateWindow | undefined;
-  #contradictions = 0;
+  let dueMs = 0;
+  let window: RateWindow | undefined;
+  let contradictions = 0;
   /** The shortest so far: the first ones open connections. */
-  #roundTripMs = Number.POSITIVE_INFINITY;
+  let roundTripMs = Number.POSITIVE_INFINITY;
 
-  constructor({ share, requestsPerSecond = MAX_PER_SECOND, startPerSecond }: RateLimiterOptions) {
-    this.#share = share;
-    this.#maxPerSecond = requestsPerSecond;
-    this.#rate = new LearnedRate(requestsPerSecond);
-    this.#rate.start(startPerSecond);
-  }
-
-  /** @returns the ticket of the request that may be sent now; otherwise the milliseconds until the next attempt */
-  tryAcquire(nowMs: number): Ticket | number {
-    const window = this.#window;
-    const waitMs = Math.max(this.#dueMs - nowMs, window ? this.#windowWaitMs(window, nowMs) : 0);
-    if (waitMs > 0) return waitMs;
-    if (window) window.budget--;
-    const spreadMs = window ? Math.min(MAX_SPACING_MS, (window.lengthMs * SPREAD_PART) / window.limit) : 0;
-    const spacingMs = 1000 / (window ? this.#maxPerSecond : this.#rate.perSecond);
-    this.#dueMs = Math.max(this.#dueMs + spacingMs, nowMs - LATE_MS + spacingMs, nowMs + spreadMs);
-    return { number: ++this.#last, sentMs: nowMs };
-  }
-
-  /** Learns from a response to a request; redirects are further responses. */
-  onResponse(ticket: Ticket, nowMs: number, info: RateLimitInfo | undefined, isThrottled: boolean): void {
-    if (nowMs > ticket.sentMs) this.#roundTripMs = Math.min(this.#roundTripMs, nowMs - ticket.sentMs);
-    if (isThrottled) this.#rate.onThrottled(ticket.number, this.#last, nowMs);
-    else this.#rate.onAccepted(nowMs);
-    if (this.#contradictions >= MAX_CONTRADICTIONS) return;
-    if (info) this.#observe(ticket.number, nowMs, info);
-    if (isThrottled) this.#contradictions++;
-    if (this.#contradictions >= MAX_CONTRADICTIONS) this.#ignoreHeaders();
-  }
-
-  /** A request has no response. Where it was the first of a window, the next one is. */
-  onNoResponse(): void {
-    if (this.#window?.isUnconfirmed) this.#window.budget = 1;
-  }
-
-  pauseUntil(untilMs: number): void {
-    this.#dueMs = Math.max(this.#dueMs, untilMs);
-  }
-
-  #windowWaitMs(window: RateWindow, nowMs: number): number {
-    const earlyMs = Number.isFinite(this.#roundTripMs) ? this.#roundTripMs * EARLY_PART : 0;
-    if (nowMs >= window.endMs - earlyMs) {
-      const endMs = nowMs + window.lengthMs;
-      Object.assign(window, { endMs, budget: 1, ticket: this.#last, isUnconfirmed: true });
+  const windowWaitMs = (current: RateWindow, nowMs: number): number => {
+    const earlyMs = Number.isFinite(roundTripMs) ? roundTripMs * EARLY_PART : 0;
+    if (nowMs >= current.endMs - earlyMs) {
+      const endMs = nowMs + current.lengthMs;
+      Object.assign(current, { endMs, budget: 1, ticket: last, isUnconfirmed: true });
     }
-    if (window.budget >= 1) return 0;
-    return window.isUnconfirmed ? WINDOW_WAIT_MS : window.endMs - earlyMs - nowMs;
-  }
-
-  #observe(ticket: number, nowMs: number, { limit, remaining, resetMs }: RateLimitInfo): void {
-    const window = this.#window;
-    if (window && ticket <= window.ticket) return;
+    if (current.budget >= 1) return 0;
+    return current.isUnconfirmed ? WINDOW_WAIT_MS : current.endMs - earlyMs - nowMs;
+  };
+  const observe = (ticket: number, nowMs: number, { limit, remaining, resetMs }: RateLimitInfo): void => {
+    const before = window;
+    if (before && ticket <= before.ticket) return;
     const endMs = nowMs + resetMs + MARGIN_MS;
-    const isSame = window?.limit === limit && !window.isUnconfirmed && window.endMs > nowMs;
-    const reserved = limit - Math.max(1, Math.floor(limit * this.#share));
-    this.#window = {
+    const isSame = before?.limit === limit && !before.isUnconfirmed && before.endMs > nowMs;
+    const reserved = limit - Math.max(1, Math.floor(limit * share));
+    window = {
       limit,
-      lengthMs: Math.max(resetMs, (window?.limit === limit && window.lengthMs) || 1),
-      endMs: isSame ? Math.min(window.endMs, endMs) : endMs,
-      budget: remaining - reserved - (this.#last - ticket),
+      lengthMs: Math.max(resetMs, (before?.limit === limit && before.lengthMs) || 1),
+      endMs: isSame ? Math.min(before.endMs, endMs) : endMs,
+      budget: remaining - reserved - (last - ticket),
       ticket,
       isUnconfirmed: false,
     };
-    if (!window?.isUnconfirmed) return;
-    this.#contradictions = remaining + 1 < limit * NEW_WINDOW_PART ? this.#contradictions + 1 : 0;
-  }
-
+    if (before?.isUnconfirmed) contradictions = remaining + 1 < limit * NEW_WINDOW_PART ? contradictions + 1 : 0;
+  };
   /** The rate that wrong headers describe is the documented one. */
-  #ignoreHeaders(): void {
-    if (!this.#window) return;
-    this.#rate.start((this.#window.limit / Math.max(MIN_LENGTH_MS, this.#window.lengthMs)) * 1000);
-    this.#window = undefined;
-  }
+  const ignoreHeaders = (): void => {
+    if (!window) return;
+    rate.start((window.limit / Math.max(MIN_LENGTH_MS, window.lengthMs)) * 1000);
+    window = undefined;
+  };
+  return {
+    /** @returns the ticket of the request that may be sent now; otherwise the milliseconds until the next attempt */
+    tryAcquire(nowMs: number): Ticket | number {
+      const waitMs = Math.max(dueMs - nowMs, window ? windowWaitMs(window, nowMs) : 0);
+      if (waitMs > 0) return waitMs;
+      if (window) window.budget--;
+      const spreadMs = window ? Math.min(MAX_SPACING_MS, (window.lengthMs * SPREAD_PART) / window.limit) : 0;
+      const spacingMs = 1000 / (window ? maxPerSecond : rate.perSecond());
+      dueMs = Math.max(dueMs + spacingMs, nowMs - LATE_MS + spacingMs, nowMs + spreadMs);
+      return { number: ++last, sentMs: nowMs };
+    },
+
+    /** Learns from a response to a request; redirects are further responses. */
+    onResponse(ticket: Ticket, nowMs: number, info: RateLimitInfo | undefined, isThrottled: boolean): void {
+      if (nowMs > ticket.sentMs) roundTripMs = Math.min(roundTripMs, nowMs - ticket.sentMs);
+      if (isThrottled) rate.onThrottled(ticket.number, last, nowMs);
+      else rate.onAccepted(nowMs);
+      if (contradictions >= MAX_CONTRADICTIONS) return;
+      if (info) observe(ticket.number, nowMs, info);
+      if (isThrottled) contradictions++;
+      if (contradictions >= MAX_CONTRADICTIONS) ignoreHeaders();
+    },
+
+    /** A request has no response. Where it was the first of a window, the next one is. */
+    onNoResponse(): void {
+      if (window?.isUnconfirmed) window.budget = 1;
+    },
+
+    pauseUntil(untilMs: number): void {
+      dueMs = Math.max(dueMs, untilMs);
+    },
+  };
 }

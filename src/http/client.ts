@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import ky, { type KyInstance } from 'ky'; // until Node 22: ky 2 needs it
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Target } from '../config/config.ts';
@@ -8,13 +7,13 @@ import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type Log, shortenText } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
+import { createAdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
 import type { Ticket } from './adaptive-rate-limiter.ts';
 import { classifyAttempt } from './classify-attempt.ts';
 import { AttemptError, catchAttempt, type FailureKind, type HttpFailure, ServiceError } from './errors.ts';
 import type { TargetLimiter } from './rate-limiter.ts';
 import type { BodyProgress, RequestMetrics } from './response-body.ts';
-import { ABORTED, Deadline, needsFresh, type RetryPolicy, withRetry } from './retry.ts';
+import { ABORTED, needsFresh, type RetryPolicy, startDeadline, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 
 export interface HttpClientOptions {
@@ -77,7 +76,7 @@ export class HttpClient {
   /** docs/decisions.md#dependencies says why its retry, timeout, redirects and errors are off. */
   readonly #ky: KyInstance = ky.create({ redirect: 'manual', retry: 0, timeout: false, throwHttpErrors: false });
   readonly #slots: LimitFunction;
-  readonly #concurrency: AdaptiveConcurrency;
+  readonly #concurrency: ReturnType<typeof createAdaptiveConcurrency>;
   /** What a retry was last said to be for, if that concerns every request: it is said once, and the retries are counted. */
   #said: FailureKind | undefined;
   /** The attempts that ended since the last answer, none of them with one. */
@@ -90,9 +89,7 @@ export class HttpClient {
     this.#options = options;
     const { concurrency } = options.target.limits;
     this.#slots = pLimit(concurrency);
-    this.#concurrency = new AdaptiveConcurrency(concurrency);
-    // Every request in progress listens to it; Node reports more than ten listeners as a leak.
-    setMaxListeners(0, options.signal);
+    this.#concurrency = createAdaptiveConcurrency(concurrency);
   }
 
   /** Sends a request, repeats it where its policy allows, and reads the response. @throws ServiceError */
@@ -151,7 +148,7 @@ export class HttpClient {
       if (call.maxServerErrorAttempts === undefined && showsOverload(problem)) this.#concurrency.onOverload(number);
       throw error;
     } finally {
-      if (this.#slots.concurrency !== this.#concurrency.limit) this.#slots.concurrency = this.#concurrency.limit;
+      if (this.#slots.concurrency !== this.#concurrency.limit()) this.#slots.concurrency = this.#concurrency.limit();
     }
   }
 
@@ -161,7 +158,7 @@ export class HttpClient {
     const turn = { name: target.name, signal, maxWaitMs: Math.min(maxTurnMs, maxWaitMs), log };
     const { ticket, waitedMs } = await limiter.acquire(turn);
     metrics.throttleWaitMs += waitedMs;
-    const deadline = new Deadline(signal, call.attemptMs, timeouts);
+    const deadline = startDeadline(signal, call.attemptMs, timeouts);
     const sentMs = performance.now();
     let hasResponse = false;
     try {
@@ -176,9 +173,9 @@ export class HttpClient {
         await response.body?.cancel();
         throw new AttemptError(problem);
       }
-      return await read(response, { metrics, touch: (bytes) => deadline.touch(bytes), signal: deadline.signal });
+      return await read(response, { metrics, touch: deadline.touch, signal: deadline.signal });
     } catch (error) {
-      throw new AttemptError(deadline.exceeded ?? classifyAttempt(error, timeouts, hasResponse));
+      throw new AttemptError(deadline.exceeded() ?? classifyAttempt(error, timeouts, hasResponse));
     } finally {
       if (!hasResponse) {
         limiter.onNoResponse();

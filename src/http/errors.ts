@@ -43,21 +43,18 @@ export interface HttpFailure {
 
 /** Ends an attempt. */
 export class AttemptError extends Error {
-  readonly problem: HttpFailure;
-
-  constructor(problem: HttpFailure) {
+  constructor(readonly problem: HttpFailure) {
     super(problem.message);
-    this.problem = problem;
   }
 }
 
 /** No connection to a proxy, or through it: nothing was sent to the service. */
 export class ProxyError extends Error {
-  readonly place: 'to the proxy' | 'through the proxy';
-
-  constructor(place: ProxyError['place'], cause: Error) {
+  constructor(
+    readonly place: 'to the proxy' | 'through the proxy',
+    cause: Error,
+  ) {
     super('not connected', { cause });
-    this.place = place;
   }
 }
 

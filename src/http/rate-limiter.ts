@@ -4,7 +4,7 @@ import type { Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from './adaptive-rate-limiter.ts';
+import { createAdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from './adaptive-rate-limiter.ts';
 import { AttemptError } from './errors.ts';
 import { parseRateLimit } from './rate-limit-headers.ts';
 
@@ -21,44 +21,18 @@ const LOGGED_WAIT_MS = 1000;
 const MAX_JITTER_MS = 100;
 
 /** Makes the requests of one credential wait for the rate limiter. Every target that uses the credential shares it. */
-export class TargetLimiter {
-  readonly #limiter: AdaptiveRateLimiter;
+export type TargetLimiter = Readonly<ReturnType<typeof createLimiter>>;
+
+export function createLimiter(options: RateLimiterOptions) {
+  const limiter = createAdaptiveRateLimiter(options);
   /** First come, first served: one request waits for the next ticket, the others behind it. */
-  readonly #queue = pLimit(1);
+  const queue = pLimit(1);
   /** Ends the wait of that request, so that it looks again. */
-  #wake = () => {};
-
-  constructor(options: RateLimiterOptions) {
-    this.#limiter = new AdaptiveRateLimiter(options);
-  }
-
-  /** Waits until a request may be sent. @throws AttemptError `too-long-wait` when that takes longer than `maxWaitMs`. */
-  async acquire(request: AcquireRequest): Promise<{ readonly ticket: Ticket; readonly waitedMs: number }> {
-    const startedMs = performance.now();
-    const ticket = await this.#queue(() => this.#nextTicket(request));
-    return { ticket, waitedMs: performance.now() - startedMs };
-  }
-
-  onResponse(ticket: Ticket, { status, headers }: Pick<Response, 'status' | 'headers'>): void {
-    this.#limiter.onResponse(ticket, performance.now(), parseRateLimit(headers, Date.now()), status === 429);
-    this.#wake(); // the next request may be allowed earlier now
-  }
-
-  onNoResponse(): void {
-    this.#limiter.onNoResponse();
-    this.#wake();
-  }
-
-  /** Pauses all requests for `waitMs` plus jitter, so that they do not all return at the same time. */
-  pause(waitMs: number): void {
-    const jitterMs = Math.random() * Math.min(MAX_JITTER_MS, waitMs / 10);
-    this.#limiter.pauseUntil(performance.now() + waitMs + jitterMs);
-  }
-
-  async #nextTicket({ name, signal, maxWaitMs, log }: AcquireRequest): Promise<Ticket> {
+  let wake = () => {};
+  const takeTicket = async ({ name, signal, maxWaitMs, log }: AcquireRequest): Promise<Ticket> => {
     for (let loggedMs = LOGGED_WAIT_MS; ; ) {
       signal.throwIfAborted();
-      const waitMs = this.#limiter.tryAcquire(performance.now());
+      const waitMs = limiter.tryAcquire(performance.now());
       if (typeof waitMs === 'object') return waitMs;
       if (waitMs > maxWaitMs + MAX_JITTER_MS)
         throw new AttemptError({
@@ -71,11 +45,32 @@ export class TargetLimiter {
         loggedMs = waitMs;
       }
       const wait = linkSignals(signal);
-      this.#wake = wait.abort;
+      wake = wait.abort;
       await sleep(waitMs, undefined, { signal: wait.signal }).catch(() => {}); // ended early: it looks again
       wait.release();
     }
-  }
+  };
+  return {
+    /** Waits until a request may be sent. @throws AttemptError `too-long-wait` when that takes longer than `maxWaitMs`. */
+    async acquire(request: AcquireRequest) {
+      const startedMs = performance.now();
+      const ticket = await queue(() => takeTicket(request));
+      return { ticket, waitedMs: performance.now() - startedMs };
+    },
+    onResponse(ticket: Ticket, { status, headers }: Pick<Response, 'status' | 'headers'>): void {
+      limiter.onResponse(ticket, performance.now(), parseRateLimit(headers, Date.now()), status === 429);
+      wake(); // the next request may be allowed earlier now
+    },
+    onNoResponse(): void {
+      limiter.onNoResponse();
+      wake();
+    },
+    /** Pauses all requests for `waitMs` plus jitter, so that they do not all return at the same time. */
+    pause(waitMs: number): void {
+      const jitterMs = Math.random() * Math.min(MAX_JITTER_MS, waitMs / 10);
+      limiter.pauseUntil(performance.now() + waitMs + jitterMs);
+    },
+  };
 }
 
 /** HCP Terraform documents 30 requests per second for each user, and says so in headers (docs/services/platform.md#limits). */
@@ -85,5 +80,5 @@ export function createTargetLimiter({ kind, limits }: Pick<Target, 'kind' | 'lim
   const { share, requestsPerSecond } = limits;
   // A configured rate is the user's word: it is neither lowered to the documented one nor approached slowly.
   const documented = kind === 'platform' ? PLATFORM_PER_SECOND * share : undefined;
-  return new TargetLimiter({ share, requestsPerSecond, startPerSecond: requestsPerSecond ?? documented });
+  return createLimiter({ share, requestsPerSecond, startPerSecond: requestsPerSecond ?? documented });
 }

@@ -100,65 +100,47 @@ type BodyTimeouts = Pick<HttpTimeouts, 'headersMs' | 'idleMs' | 'slowMs'>;
 /**
  * The timeouts of one attempt, which begins now, as an abort signal that follows an outer signal too. undici's own timers tick about
  * once a second; these are exact and name the timeout that was exceeded. Call `dispose` when the attempt is over.
+ * @param wholeMs to the last byte
  */
-export class Deadline {
-  /** Not one of `linkSignals`: undici cannot read the number of its listeners, which is unlimited. */
-  readonly #controller = new AbortController();
-  // With its type: that of an inferred one cannot be named in the declarations.
-  readonly signal: AbortSignal = this.#controller.signal;
-  readonly #outer: AbortSignal;
-  readonly #followOuter = () => this.#controller.abort(this.#outer.reason);
-  readonly #timeouts: BodyTimeouts;
-  readonly #wholeTimer: NodeJS.Timeout;
+export function startDeadline(outer: AbortSignal, wholeMs: number, { headersMs, idleMs, slowMs }: BodyTimeouts) {
+  // Not one of `linkSignals`: undici cannot read the number of its listeners, which is unlimited.
+  const controller = new AbortController();
+  const followOuter = () => controller.abort(outer.reason);
+  if (outer.aborted) followOuter();
+  outer.addEventListener('abort', followOuter);
+  let exceeded: HttpFailure | undefined;
+  const abort = (failure: FailureKind, message: string): void => {
+    exceeded ??= { failure, message, retryable: 'yes' };
+    controller.abort();
+  };
+  const abortAfter = (ms: number, message: string) => setTimeout(() => abort('timeout', message), ms);
+  const wholeTimer = abortAfter(wholeMs, `not finished within ${formatSeconds(wholeMs)}`);
   /** Of the headers, then of the next part of the body. */
-  #silenceTimer: NodeJS.Timeout;
-  #slowTimer: NodeJS.Timeout | undefined;
-  /** Of the body, since `#slowTimer` fired last. */
-  #bytes = 0;
-  /** What the limit that was exceeded first means for the attempt. */
-  exceeded: HttpFailure | undefined;
-
-  /** @param wholeMs to the last byte */
-  constructor(outer: AbortSignal, wholeMs: number, timeouts: BodyTimeouts) {
-    const { headersMs } = timeouts;
-    this.#outer = outer;
-    if (outer.aborted) this.#followOuter();
-    outer.addEventListener('abort', this.#followOuter);
-    this.#timeouts = timeouts;
-    this.#wholeTimer = this.#abortAfter(wholeMs, `not finished within ${formatSeconds(wholeMs)}`);
-    this.#silenceTimer = this.#abortAfter(headersMs, `no response within ${formatSeconds(headersMs)}`);
-  }
-
-  /** Call when the headers or a part of the body arrive: the next part must follow within `idleMs`. */
-  touch(bytes = 0): void {
-    const { idleMs, slowMs } = this.#timeouts;
-    this.#bytes += bytes;
-    if (this.#slowTimer) return void this.#silenceTimer.refresh();
-    clearTimeout(this.#silenceTimer);
-    this.#silenceTimer = this.#abortAfter(idleMs, `no data for ${formatSeconds(idleMs)} within a response`);
-    this.#slowTimer = setInterval(() => this.#checkRate(), slowMs);
-  }
-
-  dispose(): void {
-    clearTimeout(this.#wholeTimer);
-    clearTimeout(this.#silenceTimer);
-    clearInterval(this.#slowTimer);
-    this.#outer.removeEventListener('abort', this.#followOuter);
-  }
-
-  #checkRate(): void {
-    const { slowMs } = this.#timeouts;
-    const isSlow = this.#bytes * 1000 < MIN_BYTES_PER_SECOND * slowMs;
-    this.#bytes = 0;
-    if (isSlow) this.#abort('truncated', `less than 1 KiB/s for ${formatSeconds(slowMs)}`);
-  }
-
-  #abortAfter(ms: number, message: string): NodeJS.Timeout {
-    return setTimeout(() => this.#abort('timeout', message), ms);
-  }
-
-  #abort(failure: FailureKind, message: string): void {
-    this.exceeded ??= { failure, message, retryable: 'yes' };
-    this.#controller.abort();
-  }
+  let silenceTimer = abortAfter(headersMs, `no response within ${formatSeconds(headersMs)}`);
+  let slowTimer: NodeJS.Timeout | undefined;
+  /** Of the body, since `slowTimer` fired last. */
+  let received = 0;
+  const checkRate = (): void => {
+    const isSlow = received * 1000 < MIN_BYTES_PER_SECOND * slowMs;
+    received = 0;
+    if (isSlow) abort('truncated', `less than 1 KiB/s for ${formatSeconds(slowMs)}`);
+  };
+  return {
+    // With its type: that of an inferred one cannot be named in the declarations.
+    signal: controller.signal as AbortSignal,
+    /** What the limit that was exceeded first means for the attempt. */
+    exceeded: () => exceeded,
+    /** Call when the headers or a part of the body arrive: the next part must follow within `idleMs`. */
+    touch(bytes = 0): void {
+      received += bytes;
+      if (slowTimer) return void silenceTimer.refresh();
+      clearTimeout(silenceTimer);
+      silenceTimer = abortAfter(idleMs, `no data for ${formatSeconds(idleMs)} within a response`);
+      slowTimer = setInterval(checkRate, slowMs);
+    },
+    dispose(): void {
+      for (const timer of [wholeTimer, silenceTimer, slowTimer]) clearTimeout(timer);
+      outer.removeEventListener('abort', followOuter);
+    },
+  };
 }

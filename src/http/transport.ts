@@ -97,7 +97,7 @@ function createDispatcher(
   more: Pick<Pool.Options, 'pipelining'> = {},
 ): Dispatcher {
   const shared = {
-    // Off: `Deadline` has these timeouts.
+    // Off: `startDeadline` has these timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
     connections: concurrency,

@@ -12,18 +12,10 @@ import { compactLake } from './data-files.ts';
 import { addAction, metaData } from './delta-log.ts';
 import { targetLoss } from './difference.ts';
 import { type Lake, READ_AHEAD, retryConflicts } from './log.ts';
-import {
-  appendToTable,
-  createLakeReader,
-  createTableView,
-  dataPath,
-  type LakeReader,
-  PULL_FIELDS,
-  viewRuns,
-} from './reader.ts';
+import { appendToTable, createLakeReader, createTableView, dataPath, type LakeReader, viewRuns } from './reader.ts';
 import { WRITERS, writeStatement } from './statements.ts';
 import type { LakeStore, StoredFile } from './store.ts';
-import { changesTable, RUNS_TABLE } from './table.ts';
+import { changesTable, PULL_FIELDS, RUNS_TABLE } from './table.ts';
 
 export interface ShardOfRun extends Shard {
   /** The name of the run, the same for all shards. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { tryParseJson } from '../core/json.ts';
 
@@ -77,27 +76,6 @@ export type Action = Readonly<z.infer<typeof action>>;
 export const APP_ID = 'tidemark';
 
 export const PROTOCOL = { minReaderVersion: 1, minWriterVersion: 2 };
-
-/** Without these, engines delete log files after a month, and Spark refuses times before the last week. */
-const KEEP = 'interval 3650 days';
-
-/** The description of a new table, whose fields and properties are set with it. */
-export function newMetaData(name: string, description: string, nowMs: number): MetaData {
-  return {
-    id: randomUUID(),
-    name,
-    description,
-    format: { provider: 'parquet', options: {} },
-    schemaString: '',
-    partitionColumns: [],
-    createdTime: nowMs,
-    configuration: {
-      'delta.appendOnly': 'true',
-      'delta.logRetentionDuration': KEEP,
-      'delta.deletedFileRetentionDuration': KEEP,
-    },
-  };
-}
 
 export const toSchemaString = (fields: readonly DeltaField[]): string => JSON.stringify({ type: 'struct', fields });
 

@@ -4,7 +4,7 @@ import { readHistoryStart } from '../warehouse/moment.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { hashedColumn } from '../warehouse/tables.ts';
 import type { AddAction } from './delta-log.ts';
-import { createTableView, type LakeReader, PULL_FIELDS, viewRuns } from './reader.ts';
+import { createTableView, type LakeReader, viewRuns } from './reader.ts';
 import type { Relation } from './relations.ts';
 import {
   changesTable,
@@ -12,6 +12,7 @@ import {
   hasOccurrence,
   isPast,
   lakeType,
+  PULL_FIELDS,
   relationParts,
   replacesRows,
   rowFields,

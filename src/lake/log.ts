@@ -65,9 +65,8 @@ export async function readLog(lake: Lake, table: string, problems: LakeProblem[]
   });
 }
 
-/** @param what the place in the lake, and what is wrong there */
-export function damagedError({ name }: LakeStore, what: string): TidemarkError {
-  return new TidemarkError('DATA', `${name}/${what}`, {
+export function damagedError({ name }: LakeStore, problem: LakeProblem): TidemarkError {
+  return new TidemarkError('DATA', `${name}/${describeProblem(problem)}`, {
     hint: '`tidemark lake verify` names all that is damaged; bring it back from a copy of the lake',
   });
 }

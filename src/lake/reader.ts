@@ -12,27 +12,17 @@ import {
   replay,
   type Snapshot,
 } from './delta-log.ts';
-import {
-  appendCommit,
-  checkpointIfDue,
-  damagedError,
-  describeProblem,
-  type Lake,
-  type LakeProblem,
-  readLog,
-} from './log.ts';
+import { appendCommit, checkpointIfDue, damagedError, type Lake, type LakeProblem, readLog } from './log.ts';
 import { RUNS } from './relations.ts';
 import { findLoss, findLostClaim, readStatements, type Stated, type Statements } from './statements.ts';
 import type { LakeStore } from './store.ts';
 import {
-  AS_OF,
   changesTable,
-  createField,
   FOLDER_COLUMN,
   isMisdescribed,
   isTableName,
-  PUBLISH,
   parseRelation,
+  RUN_FIELDS,
   RUNS_TABLE,
   toDuckdbType,
 } from './table.ts';
@@ -55,7 +45,7 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[], isChecked
     const log = await readLog(lake, table, found);
     const problem = found.length > 0 ? undefined : await findTableProblem(store, table, log, stated);
     if (problem !== undefined) found.push({ table, file: '', problem });
-    if (found[0] && !problems) throw damagedError(store, describeProblem(found[0]));
+    if (found[0] && !problems) throw damagedError(store, found[0]);
     problems?.push(...found);
     return log;
   };
@@ -154,7 +144,7 @@ export async function createTableView(
   const locate = async (add: AddAction): Promise<string> => {
     const path = dataPath(table, add.path);
     const fault = await findFault(store, path, add, isChecked);
-    if (fault !== undefined) throw damagedError(store, `${path} ${fault}`);
+    if (fault !== undefined) throw damagedError(store, { table, file: path.slice(table.length + 1), problem: fault });
     return store.locate(path);
   };
   const paths = await Promise.all([...named.values()].filter(keep).map(locate));
@@ -173,14 +163,9 @@ export async function createTableViews(reader: LakeReader, isWanted?: (relation:
   return relations;
 }
 
-/** What makes a publish visible. */
-const RUN_FIELDS = [PUBLISH, AS_OF];
-export const PULL_FIELDS = [...RUN_FIELDS, createField('target', 'string'), createField('status', 'string')];
-
 /** Creates the view `lake_runs_changes` of the publishes that readers see. */
 export function viewRuns(reader: LakeReader): Promise<void> {
-  const fields = [...RUN_FIELDS, createField('run_id', 'string')];
-  return createTableView(reader, 'lake_runs_changes', RUNS_TABLE, { fields });
+  return createTableView(reader, 'lake_runs_changes', RUNS_TABLE, { fields: RUN_FIELDS });
 }
 
 /**

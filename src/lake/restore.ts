@@ -13,7 +13,7 @@ import { createLakeReader, createTableViews } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { WRITERS } from './statements.ts';
 import type { LakeStore } from './store.ts';
-import { type LakeRelation, RUNS_TABLE } from './table.ts';
+import { type DescribedRelation, RUNS_TABLE } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
 
 interface RestoreOptions extends Omit<LockedOptions, 'purpose'> {
@@ -90,7 +90,7 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
   }
 }
 
-async function forgetMissing({ database, files }: Lake, { stored, columns }: Relation, source?: LakeRelation) {
+async function forgetMissing({ database, files }: Lake, { stored, columns }: Relation, source?: DescribedRelation) {
   const table = quoteIdent(stored);
   if (!source) return database.run(files.render('lake/forget_table', { stored: table }));
   const known = new Set(source.columns.map(({ name }) => name));
@@ -105,7 +105,7 @@ async function fillTable(
   { database, files }: Lake,
   { shard, targets }: Config,
   { stored, byTarget, kind, columns }: Relation,
-  source: LakeRelation,
+  source: DescribedRelation,
 ) {
   const isOfTarget = byTarget || TOLD_BY_TARGET.has(stored);
   // The rows of a target are those of its shard now, whichever has published them.

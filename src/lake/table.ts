@@ -1,16 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { tryParseJson } from '../core/json.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import type { Column } from '../warehouse/tables.ts';
-import {
-  type AddAction,
-  type DeltaField,
-  type MetaData,
-  newMetaData,
-  parseFields,
-  toSchemaString,
-} from './delta-log.ts';
+import { type AddAction, type DeltaField, type MetaData, parseFields, toSchemaString } from './delta-log.ts';
 import { KINDS, type Relation, RUNS } from './relations.ts';
 
 /** A column of the warehouse and the field of the lake that holds it. */
@@ -56,9 +50,12 @@ const OP = createField(
   'string',
   '`insert`, `update` or `delete`; `refresh` for a change without a new version; `void` cancels an earlier row',
 );
-export const AS_OF = createField('as_of', 'timestamp', 'time of the change');
-export const PUBLISH = createField('publish', 'long', 'number of the publish; it counts if runs_changes contains it');
+const AS_OF = createField('as_of', 'timestamp', 'time of the change');
+const PUBLISH = createField('publish', 'long', 'number of the publish; it counts if runs_changes contains it');
 const OCCURRENCE = createField('occurrence', 'long', 'counter of rows with equal identity');
+/** What makes a publish visible. */
+export const RUN_FIELDS = [PUBLISH, AS_OF, createField('run_id', 'string')];
+export const PULL_FIELDS = [PUBLISH, AS_OF, createField('target', 'string'), createField('status', 'string')];
 
 export const hasOccurrence = ({ kind }: Pick<Relation, 'kind'>): boolean => kind === 'register' || kind === 'journal';
 
@@ -88,6 +85,27 @@ export function designTable(source: Relation, existing: MetaData | undefined, pu
   const base = existing ?? newMetaData(changesTable(source.name), source.grain, nowMs);
   const configuration = { ...base.configuration, [RELATION_PROPERTY]: property, [SINCE_PROPERTY]: String(publish) };
   return { relation, fields, metaData: { ...base, schemaString: toSchemaString(fields), configuration } };
+}
+
+/** Without these, engines delete log files after a month, and Spark refuses times before the last week. */
+const KEEP = 'interval 3650 days';
+
+/** The description of a new table, whose fields and properties are set with it. */
+export function newMetaData(name: string, description: string, nowMs: number): MetaData {
+  return {
+    id: randomUUID(),
+    name,
+    description,
+    format: { provider: 'parquet', options: {} },
+    schemaString: '',
+    partitionColumns: [],
+    createdTime: nowMs,
+    configuration: {
+      'delta.appendOnly': 'true',
+      'delta.logRetentionDuration': KEEP,
+      'delta.deletedFileRetentionDuration': KEEP,
+    },
+  };
 }
 
 function describeRelation({ name, kind, key, list }: Relation, columns: MappedColumn[]): LakeRelation {

@@ -1,14 +1,7 @@
 import type { Engine } from '../core/choices.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
-import {
-  changesTable,
-  type DescribedRelation,
-  type LakeRelation,
-  RUNS_TABLE,
-  relationParts,
-  replacesRows,
-} from './table.ts';
+import { changesTable, type DescribedRelation, RUNS_TABLE, relationParts, replacesRows } from './table.ts';
 
 const backslashed = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
@@ -72,7 +65,7 @@ export const LATEST = 'max(as_of)';
  * The rows of a relation at a time.
  * @param present SQL over the rows of `runs_changes`, such as `LATEST`
  */
-export function renderAt(writer: ViewWriter, relation: LakeRelation, present: string): string {
+export function renderAt(writer: ViewWriter, relation: DescribedRelation, present: string): string {
   return renderWithMembers(writer, relation, 'lake/list_at', (part) =>
     renderFor(writer, replacesRows(part) ? 'lake/at' : 'lake/at_written_once', {
       ...queryParts(writer, part),
@@ -82,12 +75,12 @@ export function renderAt(writer: ViewWriter, relation: LakeRelation, present: st
 }
 
 /** The versions of the rows of a relation. */
-export function renderHistory(writer: ViewWriter, relation: LakeRelation): string {
-  const query = (part: LakeRelation) => renderFor(writer, 'lake/history', queryParts(writer, part));
+export function renderHistory(writer: ViewWriter, relation: DescribedRelation): string {
+  const query = (part: DescribedRelation) => renderFor(writer, 'lake/history', queryParts(writer, part));
   return renderWithMembers(writer, relation, 'lake/list_history', query);
 }
 
-function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record<string, string>> {
+function queryParts(writer: ViewWriter, relation: DescribedRelation): Readonly<Record<string, string>> {
   const { quote } = writer.dialect;
   return {
     ...relationParts(relation, quote),
@@ -103,9 +96,9 @@ function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record
 /** A relation with a list is the query `name` of its rows and of its members. */
 function renderWithMembers(
   writer: ViewWriter,
-  relation: LakeRelation,
+  relation: DescribedRelation,
   name: string,
-  query: (part: LakeRelation) => string,
+  query: (part: DescribedRelation) => string,
 ): string {
   const rows = query(relation);
   const members = writer.relations.find((one) => one.name === relation.list?.relation);
@@ -114,7 +107,7 @@ function renderWithMembers(
 }
 
 /** What puts a list together again: the relation has its digest, and each member is a row of another. */
-function listParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record<string, string>> {
+function listParts(writer: ViewWriter, relation: DescribedRelation): Readonly<Record<string, string>> {
   const { quote, same } = writer.dialect;
   const list = quote(relation.list?.column ?? '');
   const key = relation.identity.map((field) =>

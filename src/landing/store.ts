@@ -103,9 +103,14 @@ export function targetFingerprint(target: Target): string {
  * Where the rows of a target are: if it changes, a row that is missing may still be at the place before. Another port of a host counts as the
  * same place, since tunnels and restarts change it.
  */
-export function targetPlace({ url, organization, namespace, mounts }: Target): string {
+function targetPlace({ url, organization, namespace, mounts }: Target): string {
   const { hostname, pathname } = new URL(url);
   return JSON.stringify([hostname, pathname, organization, namespace, mounts.keymgmt]);
+}
+
+/** What a manifest says of its target. */
+export function identifyTarget(target: Target): Pick<Manifest, 'target' | 'service' | 'place'> {
+  return { target: target.name, service: targetFingerprint(target), place: targetPlace(target) };
 }
 
 /** Manifests of a run, by `TARGET/SOURCE`. */

@@ -1,29 +1,15 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
-import { parseLossless } from '../core/json.ts';
 import { Redactor } from '../core/redact/redactor.ts';
-import {
-  collectSecretFields,
-  isSecretField,
-  mayContainSecret,
-  stripSecretFields,
-} from '../core/redact/secret-fields.ts';
+import { cleanJson, collectSecretFields, isSecretField, mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
 import { createLineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
-import {
-  type LandingFile,
-  type Manifest,
-  targetFingerprint,
-  targetPlace,
-  type UnknownPart,
-  writeManifest,
-} from './store.ts';
+import { identifyTarget, type LandingFile, type Manifest, type UnknownPart, writeManifest } from './store.ts';
 
 interface LandingOptions {
   /** `data/landing/RUN/TARGET`; made when the first file needs it. */
@@ -148,9 +134,7 @@ export function createLandingWriter(options: LandingOptions) {
       const writtenCsv = await csv.commit();
       const manifest: Manifest = {
         source,
-        target: target.name,
-        service: targetFingerprint(target),
-        place: targetPlace(target),
+        ...identifyTarget(target),
         run_id: runId,
         as_of: asOf,
         files: [
@@ -187,13 +171,4 @@ function maskOwn(line: string, body: string): string {
   const own = new Redactor();
   collectSecretFields(JSON.parse(body), (secret) => own.add(secret));
   return own.row(line);
-}
-
-/** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
-export function cleanJson(json: string): string {
-  const text = mayContainSecret(json)
-    ? repairEscapes(stringify(stripSecretFields(parseLossless(json))) ?? 'null')
-    : json;
-  // Line breaks between tokens have no meaning; strings cannot contain raw ones.
-  return /[\r\n]/u.test(text) ? text.replaceAll(/[\r\n]+/gu, ' ') : text;
 }

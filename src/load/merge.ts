@@ -1,7 +1,7 @@
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
 import { sameKey, type Table } from '../warehouse/tables.ts';
-import { type Changes, type Destination, type Landed, literals, type Stage, stageParts } from './stage.ts';
+import { type Destination, type Landed, literals, type Stage, stageParts } from './stage.ts';
 
 interface MergeOptions {
   /** The landings to load; the others change nothing. */
@@ -40,16 +40,14 @@ async function mergeStatements(
     fillParams(to.files.render(`warehouse/${name}`, { ...parts, ...more }), { as_of: asOf });
   const targets = literals(refused.map(({ manifest }) => manifest.target));
   if (refused.length > 0) await to.database.script(render('refuse_changes', { refused: targets }));
-  const hasChanges = landings.some((landing) => isChanged(facts.get(landing)));
+  const hasChanges = [...facts].some(
+    ([landing, { deleted, inserted, changed }]) => accepted.has(landing) && deleted + inserted + changed > 0,
+  );
   return [
     ...(hasChanges && table.members ? await listStatements(to, table, render, listBytes) : []),
     ...(hasChanges ? [render('close_versions'), render('append_versions')] : []),
     ...(table.computed.length > 0 ? [render('refresh_computed')] : []),
   ];
-}
-
-function isChanged(changes: Changes | undefined): boolean {
-  return changes !== undefined && changes.deleted + changes.inserted + changes.changed > 0;
 }
 
 /**

@@ -3,7 +3,7 @@ import { decodeUri } from '../core/decode-uri.ts';
 import { classifyAttempt } from '../http/classify-attempt.ts';
 import { sameOriginRedirect } from '../http/client.ts';
 import { createRequestMetrics, readText } from '../http/response-body.ts';
-import { Deadline } from '../http/retry.ts';
+import { startDeadline } from '../http/retry.ts';
 import { createTransport } from '../http/transport.ts';
 
 /** The longest answer that is known has 50 KB. */
@@ -21,7 +21,7 @@ export async function getText(
   timeoutMs: number,
 ): Promise<string> {
   const { address: start, login } = takeLogin(url);
-  const deadline = new Deadline(signal, timeoutMs, { headersMs: timeoutMs, idleMs: timeoutMs, slowMs: timeoutMs });
+  const deadline = startDeadline(signal, timeoutMs, { headersMs: timeoutMs, idleMs: timeoutMs, slowMs: timeoutMs });
   const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
   const headers = { 'user-agent': 'tidemark', accept: 'application/json', ...login };
   const request = async (address: URL, redirects: number): Promise<string> => {
@@ -39,8 +39,7 @@ export async function getText(
   try {
     return await request(start, MAX_REDIRECTS);
   } catch (error) {
-    if (deadline.exceeded) throw new Error(deadline.exceeded.message);
-    throw new Error(classifyAttempt(error, DEFAULT_TIMEOUTS, false).message);
+    throw new Error((deadline.exceeded() ?? classifyAttempt(error, DEFAULT_TIMEOUTS, false)).message);
   } finally {
     deadline.dispose();
     await transport.close();

@@ -1,10 +1,11 @@
 import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
+import { discoverFiles, PACKAGE_ROOT } from '../core/paths.ts';
 import { sha256 } from '../core/sha256.ts';
 import { renderChangesViews } from './changes.ts';
 import { blameOwn, type Database, isQueryError } from './database.ts';
 import { type Connection, DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { createSqlFiles, parseHeader, quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
 import {
   type Addition,
@@ -21,74 +22,31 @@ import {
   withAdditions,
 } from './tables.ts';
 
-/** Views and macros that belong to no single table, in the order in which one calls another. */
-const SHARED = [
-  'read_time',
-  'history_reaches',
-  'left_out_targets',
-  'interrupted_runs',
-  'source_state_at',
-  'source_state',
-  'unknown_parts_at',
-  'unknown_parts',
-  'assessed_targets',
-];
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'];
-/** Views and macros over the views of several tables. */
-const COMBINED = [
-  'semver_key',
-  'stored_versions_at',
-  'full_source',
-  'version_policy',
-  'idle_intermediates_at',
-  'certificates_at',
-  'certificates',
-  'lifecycle_at',
-  'lifecycle',
-  'version_support_at',
-  'version_support',
-  'versions_in_use_at',
-  'versions_in_use',
-];
-/** What pages, mails and queries ask for what changed. */
-const DEFINITIONS = [
-  'history_has',
-  'previous_run_at',
-  'finding_states_at',
-  'known_drift',
-  'known_failing',
-  'workspace_assessments',
-  'workspace_changes',
-  'workspace_episodes',
-  'pulled_nights',
-  'first_pulls',
-  'resource_nights',
-  'resource_projection',
-  'resources_by',
-  'workspace_use_at',
-  'snapshot_protection_at',
-  'snapshot_staleness_at',
-  'volume_protection',
-  'has_ended',
-  'volume_claims',
-  'missing_volumes',
-  'orphaned_volumes',
-  'tool_versions_at',
-  'lower_part',
-  'versions_spread',
-  'versions_enabled',
-  'rotated_keys',
-  'leaf_notice',
-  'told_changes',
-  'management_policies',
-  'issues_management',
-  'is_live',
-  'ended_unapplied',
-  'pools_down',
-  'pool_workspaces',
-  'unlisted_parts',
-];
+
+/** A file of a user that overrides one of these need not say what that says. */
+const PACKAGED = createSqlFiles([PACKAGE_ROOT]);
+
+/** The name of a macro or of a view in a statement. */
+const CALLED = /\w+(?=\s*\()|(?<=\b(?:from|join)\s+)\w+/giu;
+
+/**
+ * The shared views and macros, each after those that it calls: the files of the package in `queries/warehouse/` that say `-- defined:`
+ * before or after the views of tables.
+ * @param when what it says, or a part of that
+ */
+function listDefinitions(files: SqlFiles, when: string): readonly string[] {
+  const found = [...discoverFiles([PACKAGE_ROOT], 'queries/warehouse', '.sql').keys()];
+  const names = found.filter((name) => parseHeader(PACKAGED.read(`warehouse/${name}`)).defined?.includes(when));
+  const left = new Set(names);
+  const take = (name: string): readonly string[] => {
+    if (!left.delete(name)) return []; // no definition, or taken already
+    const sql = files.render(`warehouse/${name}`, { scope: '', policy: '' });
+    return [...[...sql.matchAll(CALLED)].flatMap(([called]) => take(called)), name];
+  };
+  return names.flatMap(take);
+}
 
 /**
  * Defines what the published warehouse of an earlier version does not have, for these connections to it: macros, tables and views without
@@ -117,7 +75,7 @@ async function defineFor(database: Connection, files: SqlFiles, tables: readonly
     const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
     await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
   }
-  const names = ['semver_key', 'left_out_targets', 'stored_versions_at', ...DEFINITIONS];
+  const names = listDefinitions(files, 'where it is missing');
   await database.script(names.map((name) => files.render(`warehouse/${name}`, { scope: 'temp ' })).join('\n'));
 }
 
@@ -191,14 +149,13 @@ async function runEach(database: Database, files: SqlFiles, statements: readonly
 /** Tables, views and macros, in the order of their dependencies. */
 function renderSchema(files: SqlFiles, tables: readonly Table[], policy: readonly PolicyRow[]): readonly string[] {
   const parts = { scope: '', policy: policyPart(policy) };
-  const render = (names: readonly string[]) => names.map((name) => files.render(`warehouse/${name}`, parts));
+  const render = (when: string) => listDefinitions(files, when).map((name) => files.render(`warehouse/${name}`, parts));
   return [
     ...tables.flatMap((table) => tableStatements(files, table)),
-    ...render(SHARED),
+    ...render('before the views'),
     ...tables.flatMap((table) => viewStatements(files, table)),
-    ...render(COMBINED),
     ...renderChangesViews(files, tables),
-    ...render(DEFINITIONS),
+    ...render('after the views'),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { DAY_MS, formatTimestamp, HOUR_MS, MINUTE_MS, parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { WallClock } from '../core/wall-clock.ts';
+import { createWallClock } from '../core/wall-clock.ts';
 import type { SqlFiles } from './sql-files.ts';
 import type { Row } from './values.ts';
 
@@ -62,7 +62,7 @@ const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frida
 
 /** The end of a day; of a day that has not ended, now. */
 function readDay(text: string, { now, timeZone }: Pick<MomentOptions, 'now' | 'timeZone'>): Date | undefined {
-  const wall = new WallClock(timeZone);
+  const wall = createWallClock(timeZone);
   const today = Math.floor(wall.toWall(now.getTime()) / DAY_MS) * DAY_MS;
   const weekday = WEEKDAYS.indexOf(text.replace(/^last\s+/u, ''));
   const named = new Map([

@@ -3,8 +3,6 @@ import { chmod, constants, copyFile, readFile, rename, rm, stat, writeFile } fro
 import { dirname, join } from 'node:path';
 import { PRIVATE_FILE, removePaths, syncFolder, syncPath } from '../core/fs.ts';
 
-export type WarehouseFiles = ReturnType<typeof warehouseFiles>;
-
 /** The published warehouse and the working file it is copied from. */
 export function warehouseFiles(data: string) {
   return {

@@ -21,14 +21,7 @@ import {
 } from './database.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { migrate } from './migrate.ts';
-import {
-  isUnchanged,
-  publishFile,
-  recordFingerprint,
-  removeNext,
-  type WarehouseFiles,
-  warehouseFiles,
-} from './publish.ts';
+import { isUnchanged, publishFile, recordFingerprint, removeNext, warehouseFiles } from './publish.ts';
 import { createSqlFiles, type SqlFiles } from './sql-files.ts';
 import {
   assertDiskSpace,
@@ -129,7 +122,7 @@ async function runSafely<T>(session: LockedSession, work: (warehouse: Warehouse)
 interface LockedSession extends LockedOptions {
   readonly policy: readonly PolicyRow[];
   readonly compactUnless: AbortSignal | undefined;
-  readonly paths: WarehouseFiles;
+  readonly paths: ReturnType<typeof warehouseFiles>;
   readonly lock: Lock;
 }
 
@@ -177,7 +170,7 @@ async function runSession<T>(
 export const THREADS = 1;
 
 /** @throws CorruptDatabaseError for a working file that does not open */
-async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Promise<Database> {
+async function openWorkingCopy(paths: LockedSession['paths'], memoryLimit: string): Promise<Database> {
   await makeFolder(dirname(paths.work));
   if (!isPresent(paths.work)) await copyFromPublished(paths);
   const options = { memoryLimit: halveMemory(memoryLimit), tempDirectory: paths.temp, threads: THREADS };
@@ -196,7 +189,7 @@ async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Prom
   }
 }
 
-async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
+async function copyFromPublished(paths: LockedSession['paths']): Promise<void> {
   await rm(`${paths.work}.wal`, { force: true });
   if (isPresent(paths.published)) await publishFile(paths.published, paths.work, PRIVATE_FILE);
 }

@@ -3,7 +3,7 @@ import { LIST_ALIAS, listen } from '../../sandbox/http.ts';
 import type { Target, TargetKind } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { TargetLimiter } from '../../src/http/rate-limiter.ts';
+import { createLimiter } from '../../src/http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../../src/http/response-body.ts';
 import { createServiceClient, type ServiceClient, type ServiceClientOptions } from '../../src/services/client.ts';
 
@@ -73,7 +73,7 @@ export function createTestClient(target: Target, options: Partial<ServiceClientO
     log: createLog({ write: (text) => lines.push(text), redactor, quiet: false }),
     signal: abort.signal,
     maxWaitMs: 60_000,
-    limiter: new TargetLimiter({ share: 1 }),
+    limiter: createLimiter({ share: 1 }),
     ...options,
     timeouts: { backoffMs: 2, maxBackoffMs: 4, attempts: 4, ...options.timeouts },
   });

@@ -1,4 +1,8 @@
-import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from '../../src/http/adaptive-rate-limiter.ts';
+import {
+  createAdaptiveRateLimiter,
+  type RateLimiterOptions,
+  type Ticket,
+} from '../../src/http/adaptive-rate-limiter.ts';
 import { parseRateLimit, parseRetryAfter } from '../../src/http/rate-limit-headers.ts';
 
 /** How a simulated service limits requests. */
@@ -158,7 +162,7 @@ export function simulateRequests(
 ): SimulationResult {
   const random = createRandom(service.seed);
   const decide = createLimit(service.limit);
-  const limiter = new AdaptiveRateLimiter(options);
+  const limiter = createAdaptiveRateLimiter(options);
   const latency = () => service.latencyMs * (1 - JITTER + 2 * JITTER * random()) * 0.5;
   const arriving: Flight[] = [];
   const answering: Flight[] = [];

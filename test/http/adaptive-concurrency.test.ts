@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AdaptiveConcurrency } from '../../src/http/adaptive-concurrency.ts';
-import { TargetLimiter } from '../../src/http/rate-limiter.ts';
+import { createAdaptiveConcurrency } from '../../src/http/adaptive-concurrency.ts';
+import { createLimiter } from '../../src/http/rate-limiter.ts';
 import { scheduler } from '../../src/services/index.ts';
 import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
 
@@ -21,14 +21,18 @@ interface Course {
 }
 
 /** Keeps a service busy for some virtual seconds. */
-function simulate(concurrency: AdaptiveConcurrency, { latencyMs, isFailing }: Server, seconds: number): Course {
+function simulate(
+  concurrency: ReturnType<typeof createAdaptiveConcurrency>,
+  { latencyMs, isFailing }: Server,
+  seconds: number,
+): Course {
   const flying: { atMs: number; number: number; fails: boolean }[] = [];
   const limits: number[] = [];
   let nowMs = 0;
   let answered = 0;
   let failed = 0;
   while (nowMs < seconds * 1000) {
-    while (flying.length < concurrency.limit) {
+    while (flying.length < concurrency.limit()) {
       const inFlight = flying.length + 1;
       const atMs = nowMs + latencyMs;
       const place = flying.findLastIndex((flight) => flight.atMs <= atMs) + 1;
@@ -36,7 +40,7 @@ function simulate(concurrency: AdaptiveConcurrency, { latencyMs, isFailing }: Se
     }
     const { atMs, number, fails } = flying.shift()!;
     nowMs = atMs;
-    limits[Math.floor(nowMs / 1000)] ??= concurrency.limit;
+    limits[Math.floor(nowMs / 1000)] ??= concurrency.limit();
     if (fails) {
       failed++;
       concurrency.onOverload(number);
@@ -51,7 +55,7 @@ function simulate(concurrency: AdaptiveConcurrency, { latencyMs, isFailing }: Se
 describe('the number of requests in progress', () => {
   it('is what a service bears that fails above it, and little fails', () => {
     const server: Server = { latencyMs: 20, isFailing: (_, inFlight) => inFlight > 10 };
-    const { answered, failed, limits } = simulate(new AdaptiveConcurrency(64), server, 60);
+    const { answered, failed, limits } = simulate(createAdaptiveConcurrency(64), server, 60);
     const course = limits.slice(2);
     expect(Math.max(...course)).toBeLessThanOrEqual(16);
     expect(answered).toBeGreaterThan(((60_000 / 20) * 10) / 2);
@@ -60,7 +64,7 @@ describe('the number of requests in progress', () => {
 
   it('is one request at a time of a service that is down, and all again soon after', () => {
     const isDown = (nowMs: number) => nowMs > 10_000 && nowMs < 20_000;
-    const { limits } = simulate(new AdaptiveConcurrency(8), { latencyMs: 20, isFailing: isDown }, 30);
+    const { limits } = simulate(createAdaptiveConcurrency(8), { latencyMs: 20, isFailing: isDown }, 30);
     expect(limits[15]).toBe(1);
     expect(limits[22]).toBe(8);
   });
@@ -77,7 +81,7 @@ it('a client sends half as many requests at a time after a server answered all o
     setTimeout(() => waiting.splice(0, 1).map((one) => one.end('[]')), 5);
   });
   onTestFinished(() => server.close());
-  const limiter = new TargetLimiter({ share: 1, requestsPerSecond: 5000, startPerSecond: 5000 });
+  const limiter = createLimiter({ share: 1, requestsPerSecond: 5000, startPerSecond: 5000 });
   const { client } = createTestClient(createTarget('scheduler', server.origin), { limiter });
   const calls = Array.from({ length: 40 }, () => client.call(scheduler.policies.list));
   expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(40).fill(200));

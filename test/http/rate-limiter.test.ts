@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from '../../src/http/adaptive-rate-limiter.ts';
+import {
+  createAdaptiveRateLimiter,
+  type RateLimiterOptions,
+  type Ticket,
+} from '../../src/http/adaptive-rate-limiter.ts';
 import type { RateLimitInfo } from '../../src/http/rate-limit-headers.ts';
 
 interface ServerOptions {
@@ -53,7 +57,12 @@ const evenly = (latencyMs: number): Latency => {
 };
 
 /** Sends `count` requests through a limiter, eight at a time; throttled ones are sent again. */
-function simulate(limiter: AdaptiveRateLimiter, server: ServerOptions, count = 500, latency = evenly(20)): Result {
+function simulate(
+  limiter: ReturnType<typeof createAdaptiveRateLimiter>,
+  server: ServerOptions,
+  count = 500,
+  latency = evenly(20),
+): Result {
   const answer = createServer(server);
   let nowMs = 100_000.5;
   const begin = nowMs;
@@ -101,14 +110,18 @@ describe('500 requests against a limit of 30 a second', () => {
   it.each(['fixed', 'clock'] as const)(
     'with headers and %s windows: at most 1.1 times the minimum, next to none throttled',
     (windows) => {
-      const { seconds, throttled } = simulate(new AdaptiveRateLimiter(platform), { limit: 30, headers: true, windows });
+      const { seconds, throttled } = simulate(createAdaptiveRateLimiter(platform), {
+        limit: 30,
+        headers: true,
+        windows,
+      });
       expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.1);
       expect(throttled).toBeLessThanOrEqual(5);
     },
   );
 
   it('with headers, a configured bound of the same rate, and a service that is not the platform', () => {
-    const limiter = new AdaptiveRateLimiter({ ...unknown, requestsPerSecond: 30 });
+    const limiter = createAdaptiveRateLimiter({ ...unknown, requestsPerSecond: 30 });
     const { seconds, throttled } = simulate(limiter, { limit: 30, headers: true, windows: 'fixed' });
     expect(seconds).toBeLessThanOrEqual((500 / 27) * 1.05);
     expect(throttled).toBeLessThanOrEqual(5);
@@ -117,7 +130,7 @@ describe('500 requests against a limit of 30 a second', () => {
   it.each(['fixed', 'clock', 'sliding'] as const)(
     'without headers and %s windows: at most 1.2 times the minimum, next to none throttled',
     (windows) => {
-      const { seconds, throttled } = simulate(new AdaptiveRateLimiter(platform), {
+      const { seconds, throttled } = simulate(createAdaptiveRateLimiter(platform), {
         limit: 30,
         headers: false,
         windows,
@@ -128,7 +141,7 @@ describe('500 requests against a limit of 30 a second', () => {
   );
 
   it('without headers and nothing documented: the rate is measured from throttled responses', () => {
-    const { seconds, throttled } = simulate(new AdaptiveRateLimiter(unknown), {
+    const { seconds, throttled } = simulate(createAdaptiveRateLimiter(unknown), {
       limit: 30,
       headers: false,
       windows: 'fixed',
@@ -139,7 +152,7 @@ describe('500 requests against a limit of 30 a second', () => {
   });
 
   it('throttling at the start that other clients caused does not slow the whole run', () => {
-    const limiter = new AdaptiveRateLimiter(platform);
+    const limiter = createAdaptiveRateLimiter(platform);
     for (let n = 1; n <= 4; n++)
       limiter.onResponse({ number: n, sentMs: 99_000 + n * 50 }, 99_000 + n * 50, undefined, n === 4);
     expect(simulate(limiter, { limit: 30, headers: false, windows: 'fixed' }).seconds).toBeLessThanOrEqual(
@@ -149,7 +162,7 @@ describe('500 requests against a limit of 30 a second', () => {
 
   it('a documented rate is where a service without headers is asked first: one that accepts more is asked more', () => {
     const server = { limit: Number.POSITIVE_INFINITY, headers: false, windows: 'fixed' } as const;
-    const run = (count: number) => simulate(new AdaptiveRateLimiter(platform), server, count);
+    const run = (count: number) => simulate(createAdaptiveRateLimiter(platform), server, count);
     const { seconds, throttled } = run(6000);
     expect(throttled).toBe(0);
     // Five seconds until the rate no longer matters. Then 8 requests of 20 ms at a time are the limit.
@@ -159,13 +172,13 @@ describe('500 requests against a limit of 30 a second', () => {
 
   it.each([60, 100, 400])('a service without headers that accepts %d a second throttles less than 1 %%', (limit) => {
     const server = { limit, headers: false, windows: 'fixed' } as const;
-    const { seconds, throttled } = simulate(new AdaptiveRateLimiter(platform), server, limit * 20);
+    const { seconds, throttled } = simulate(createAdaptiveRateLimiter(platform), server, limit * 20);
     expect(throttled).toBeLessThan((limit * 20) / 100);
     expect(seconds).toBeLessThanOrEqual((20 + 4) * 1.2);
   });
 
   it('a configured rate is reached at once, and never exceeded', () => {
-    const limiter = new AdaptiveRateLimiter({ share: 0.9, requestsPerSecond: 100, startPerSecond: 100 });
+    const limiter = createAdaptiveRateLimiter({ share: 0.9, requestsPerSecond: 100, startPerSecond: 100 });
     const server = { limit: Number.POSITIVE_INFINITY, headers: false, windows: 'fixed' } as const;
     const { seconds } = simulate(limiter, server, 2000);
     expect(2000 / seconds).toBeGreaterThan(98);
@@ -174,7 +187,7 @@ describe('500 requests against a limit of 30 a second', () => {
 
   it.each([1, 20, 200])('with headers and a latency of %d ms', (latencyMs) => {
     const { seconds, throttled } = simulate(
-      new AdaptiveRateLimiter(platform),
+      createAdaptiveRateLimiter(platform),
       { limit: 30, headers: true, windows: 'fixed' },
       500,
       evenly(latencyMs),
@@ -190,7 +203,7 @@ describe('500 requests against a limit of 30 a second', () => {
       (ticket) => ({ thereMs: ticket === 31 ? 1 : 10, backMs: 10 }),
     ],
   ])('with headers, when %s: the windows are still seen as such', (_, latency) => {
-    const limiter = new AdaptiveRateLimiter({ ...platform, share: 1, startPerSecond: 30 });
+    const limiter = createAdaptiveRateLimiter({ ...platform, share: 1, startPerSecond: 30 });
     const { seconds, throttled } = simulate(limiter, { limit: 30, headers: true, windows: 'fixed' }, 500, latency);
     expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.05);
     expect(throttled).toBeLessThanOrEqual(1);
@@ -198,7 +211,7 @@ describe('500 requests against a limit of 30 a second', () => {
 
   it('leaves other clients their part of the limit', () => {
     const { throttled } = simulate(
-      new AdaptiveRateLimiter(platform),
+      createAdaptiveRateLimiter(platform),
       { limit: 30, headers: true, windows: 'clock', others: 12 },
       100,
     );
@@ -206,7 +219,7 @@ describe('500 requests against a limit of 30 a second', () => {
   });
 
   it('sliding windows with headers', () => {
-    const { seconds, throttled } = simulate(new AdaptiveRateLimiter(platform), {
+    const { seconds, throttled } = simulate(createAdaptiveRateLimiter(platform), {
       limit: 30,
       headers: true,
       windows: 'sliding',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { TargetLimiter } from '../../src/http/rate-limiter.ts';
+import { createLimiter } from '../../src/http/rate-limiter.ts';
 import { platform, secrets } from '../../src/services/index.ts';
 import { createTarget, createTestClient, type startServer } from '../helpers/http-service.ts';
 import { serve } from './call-outcome.ts';
@@ -92,7 +92,7 @@ describe('pauses that a service asks for', () => {
       if (request.url?.includes('/views')) response.writeHead(429, { 'retry-after': '0.1' }).end();
       else response.end('{"data":[]}');
     });
-    const limiter = new TargetLimiter({ share: 1 });
+    const limiter = createLimiter({ share: 1 });
     const one = createTestClient(createTarget('platform', server.origin), { limiter, timeouts: { attempts: 1 } });
     const other = createTestClient(createTarget('platform', server.origin), { limiter });
     await expect(one.client.call(platform.views.list)).rejects.toMatchObject({ failure: 'rate-limited' });

@@ -7,7 +7,6 @@ import {
   checkpointPath,
   commitPath,
   NO_TABLE,
-  newMetaData,
   PROTOCOL,
   replay,
   type Snapshot,
@@ -17,7 +16,7 @@ import { appendCommit, checkpointIfDue } from '../../src/lake/log.ts';
 import { vacuumLake } from '../../src/lake/maintain.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
 import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
-import { evolveFields, type LakeRelation } from '../../src/lake/table.ts';
+import { evolveFields, type LakeRelation, newMetaData } from '../../src/lake/table.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { tempFolder } from '../helpers/temp.ts';

@@ -5,9 +5,10 @@ import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Target } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
+import { cleanJson } from '../../src/core/redact/secret-fields.ts';
 import { itemTexts } from '../../src/extract/sources/shared/snapshot-pages.ts';
 import { formatRow } from '../../src/landing/csv.ts';
-import { cleanJson, createLandingWriter } from '../../src/landing/writer.ts';
+import { createLandingWriter } from '../../src/landing/writer.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const COLUMNS = ['view', 'position', 'text'];

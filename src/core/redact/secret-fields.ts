@@ -1,3 +1,7 @@
+import { stringify } from 'lossless-json';
+import { parseLossless } from '../json.ts';
+import { repairEscapes } from '../well-formed.ts';
+
 /** Names of fields whose values are secrets in every response and body, in any spelling: `private_key` is `PrivateKey` as well. */
 const SECRET_NAMES = [
   'secrets',
@@ -45,6 +49,15 @@ export function stripSecretFields(value: unknown): unknown {
   if (value === null || typeof value !== 'object' || Object.getPrototypeOf(value) !== Object.prototype) return value;
   const kept = Object.entries(value).filter(([name]) => !isSecretField(name));
   return Object.fromEntries(kept.map(([name, inner]) => [name, stripSecretFields(inner)]));
+}
+
+/** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
+export function cleanJson(json: string): string {
+  const text = mayContainSecret(json)
+    ? repairEscapes(stringify(stripSecretFields(parseLossless(json))) ?? 'null')
+    : json;
+  // Line breaks between tokens have no meaning; strings cannot contain raw ones.
+  return /[\r\n]/u.test(text) ? text.replaceAll(/[\r\n]+/gu, ' ') : text;
 }
 
 /** Calls `found` with the values of all fields, at any depth, whose name marks a secret. */

@@ -1,20 +1,12 @@
 import { sliceFields } from '../../core/json.ts';
+import { cleanJson } from '../../core/redact/secret-fields.ts';
 import { catchFailure, type FailureKind, isRejection, ServiceError } from '../../http/errors.ts';
 import { formatRow } from '../../landing/csv.ts';
-import { cleanJson } from '../../landing/writer.ts';
 import { withRequestOptions } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { isOverload } from './explorer/partition.ts';
 import { assertServiceAnswers, listThenRead, type Part } from './shared/list-and-read.ts';
-import {
-  extractPages,
-  fetchPages,
-  itemTexts,
-  listKeys,
-  PAGE_SIZE,
-  type SnapshotPage,
-  sendPages,
-} from './shared/snapshot-pages.ts';
+import { extractPages, fetchPages, itemTexts, listKeys, PAGE_SIZE, sendPages } from './shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from './source.ts';
 
 /** Saved explorer queries of the organization. */
@@ -80,7 +72,7 @@ export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attrib
 async function extractView(context: ExtractContext, id: string): Promise<ServiceError | undefined> {
   const { landing } = context;
   let [skipped, position] = [0, 0];
-  const write = async ({ text }: SnapshotPage) => {
+  const write = async ({ text }: { readonly text: string }) => {
     const items = itemTexts(landing.mask(text)).map(cleanJson);
     const rows = formatRows(landing.mask(id), position, items);
     position += items.length;

@@ -10,7 +10,7 @@ import type { ResponseReader } from '../../http/client.ts';
 import { AttemptError, catchAttempt, type HttpFailure } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
-import { ABORTED, Deadline, needsFresh, withRetry } from '../../http/retry.ts';
+import { ABORTED, needsFresh, startDeadline, withRetry } from '../../http/retry.ts';
 import { createTransport } from '../../http/transport.ts';
 import { readS3Access, type S3Request, signRequest } from './request.ts';
 
@@ -91,17 +91,16 @@ async function attempt<T>(
   const file = request.file === undefined ? undefined : createReadStream(request.file);
   // The headers of a response come when all of a file is sent.
   const headersMs = file ? timeouts.downloadMs : timeouts.headersMs;
-  const deadline = new Deadline(signal, timeouts.downloadMs, { ...timeouts, headersMs });
+  const deadline = startDeadline(signal, timeouts.downloadMs, { ...timeouts, headersMs });
   let response: Response | undefined;
   try {
     response = await transport.fetch(url, { method, headers, body: file ?? text, signal: deadline.signal, isFresh });
     deadline.touch();
-    const touch = (bytes: number) => deadline.touch(bytes);
-    return await readResponse(response, read, { metrics, touch, signal: deadline.signal });
+    return await readResponse(response, read, { metrics, touch: deadline.touch, signal: deadline.signal });
   } catch (error) {
     if (signal.aborted) throw new AttemptError(ABORTED);
     // a local file that cannot be read or written is no fault of the store
-    const problem = deadline.exceeded ?? classifyAttempt(error, timeouts, response !== undefined, SETTINGS);
+    const problem = deadline.exceeded() ?? classifyAttempt(error, timeouts, response !== undefined, SETTINGS);
     throw new AttemptError({ ...problem, ...(problem.failure === 'too-large' && { status: response?.status }) });
   } finally {
     deadline.dispose();

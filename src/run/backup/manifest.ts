@@ -1,8 +1,8 @@
 import { lstat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { TidemarkError } from '../../core/errors.ts';
-import { ignoreMissing, MAX_TEXT_KIBIBYTES, readNamedFile } from '../../core/fs.ts';
+import { ignoreMissing, MAX_TEXT_KIBIBYTES, readNamedFile, syncFolder, syncPath } from '../../core/fs.ts';
 import { tryParseJson } from '../../core/json.ts';
 
 /**
@@ -56,4 +56,10 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   throw new TidemarkError('DATA', `${folder} has no complete backup: ${MANIFEST} is missing`, {
     hint: 'make one with `tidemark backup DIR`',
   });
+}
+
+/** Syncs the files of a backup below a folder to disk, with their folders. */
+export async function syncFiles(folder: string, paths: readonly string[]): Promise<void> {
+  for (const path of paths) await syncPath(join(folder, path));
+  for (const path of [join(folder, 'plans'), folder, dirname(folder)]) await syncFolder(path);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { chmod, constants, copyFile, lstat, mkdir, readdir, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import {
@@ -11,11 +11,10 @@ import {
   PRIVATE_FOLDER,
   removePaths,
   syncFolder,
-  syncPath,
 } from '../../core/fs.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { type BackupManifest, LOST_FOUND, readManifest } from './manifest.ts';
+import { type BackupManifest, LOST_FOUND, readManifest, syncFiles } from './manifest.ts';
 
 /** Compares every file of a backup with its size and checksum. @throws TidemarkError DATA where there is no complete backup */
 export async function verifyBackup(folder: string) {
@@ -102,6 +101,6 @@ async function copyFiles(from: string, to: string, manifest: BackupManifest): Pr
       hint: 'see all with `tidemark backup verify`; nothing was restored',
     });
   }
-  for (const { path } of manifest.files) await syncPath(join(to, path));
-  for (const path of [join(to, 'plans'), dirname(to)]) await syncFolder(path);
+  const paths = manifest.files.map(({ path }) => path);
+  await syncFiles(to, paths);
 }

@@ -1,29 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { chmod, constants, copyFile, lstat, readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { ledgerFile } from '../../act/ledger.ts';
 import { inspectLedger } from '../../act/ledger-file.ts';
 import { readSeenLedger } from '../../act/ledger-table.ts';
 import { listPlanIds, planFile } from '../../act/plan-store.ts';
 import type { Config } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import {
-  hashFile,
-  ignoreMissing,
-  makeFolder,
-  PRIVATE_FILE,
-  removePaths,
-  syncFolder,
-  syncPath,
-  writeFileAtomic,
-} from '../../core/fs.ts';
+import { hashFile, ignoreMissing, makeFolder, PRIVATE_FILE, removePaths, writeFileAtomic } from '../../core/fs.ts';
 import { version } from '../../core/paths.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { verifyChecksums } from '../../warehouse/storage.ts';
-import { type BackupManifest, FILES, findManifest, LOST_FOUND, MANIFEST } from './manifest.ts';
+import { type BackupManifest, FILES, findManifest, LOST_FOUND, MANIFEST, syncFiles } from './manifest.ts';
 
 const LOCK = 'lock';
 
@@ -101,8 +92,7 @@ async function copyData(config: Config, to: string): Promise<readonly string[]> 
   const stops = lstatSync(join(config.data, 'STOP'), { throwIfNoEntry: false }) ? ['STOP'] : [];
   for (const name of stops) await writeFile(join(to, name), '', { mode: PRIVATE_FILE });
   const paths = ['warehouse.duckdb', ...ledger, ...plans, ...stops];
-  for (const path of paths) await syncPath(join(to, path));
-  for (const path of [join(to, 'plans'), to, dirname(to)]) await syncFolder(path);
+  await syncFiles(to, paths);
   return paths;
 }
 

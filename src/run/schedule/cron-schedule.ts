@@ -1,7 +1,7 @@
 import { createTask, parse } from 'node-cron';
 import { type Job, splitCron } from '../../config/job.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/clock.ts';
-import { WallClock } from '../../core/wall-clock.ts';
+import { createWallClock } from '../../core/wall-clock.ts';
 
 /** 29 February is at most eight years away (1896 to 1904, 2096 to 2104). */
 const MAX_DAYS = 8 * 366 + 2;
@@ -17,7 +17,7 @@ const MAX_CACHED_DAYS = 4;
  */
 export function createCronSchedule(expression: string, timeZone: string) {
   const { hour: hours, minute: minutes } = parse(expression);
-  const wall = new WallClock(timeZone);
+  const wall = createWallClock(timeZone);
   const isDueOn = createDayTest(expression);
   const cache = new Map<number, readonly number[]>();
   const computeInstants = (day: number): readonly number[] => {

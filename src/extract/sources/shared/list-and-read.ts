@@ -16,6 +16,7 @@ import {
   requiredString,
   type SourceDefinition,
 } from '../source.ts';
+import { MAX_READINGS, toChangingList } from './snapshot-pages.ts';
 
 /** A part of the rows of a source. */
 export type Part = Omit<UnknownPart, 'reason'>;
@@ -224,9 +225,6 @@ export async function listAll<O extends Operation>({ client }: ExtractContext, o
   return { items: pages.flatMap(({ items }) => items), texts: pages.map(({ text }) => text), index: listIndex(pages) };
 }
 
-/** How often a list is read if its items change meanwhile. */
-const MAX_READINGS = 3;
-
 /**
  * Every item of a list whose pages may begin at a number and not at an item, as those of storage plugins: where an item is deleted between
  * two pages, another is on neither. So several pages count where two readings have the same items.
@@ -239,13 +237,7 @@ export async function listTwice<O extends Operation>(context: ExtractContext, op
     if (list.texts.length === 1 || isDeepStrictEqual(ids, earlier)) return list;
     earlier = ids;
   }
-  throw new ServiceError({
-    failure: 'malformed',
-    serviceMessage: `its items changed while they were listed, ${MAX_READINGS} times in a row`,
-    operation: operation.name,
-    target: context.client.target.name,
-    hint: 'try again later',
-  });
+  throw toChangingList(context, operation, 'its items changed while they were listed');
 }
 
 /** What the items of a storage plugin's list refer to. */

@@ -14,7 +14,7 @@ import { type ExtractContext, requiredString } from '../source.ts';
 export const PAGE_SIZE = 100;
 
 /** How often a list is read if it changes while its pages are read. */
-const MAX_ATTEMPTS = 3;
+export const MAX_READINGS = 3;
 
 /** A page of a consistent list, without items of earlier pages. */
 export interface SnapshotPage {
@@ -84,7 +84,7 @@ export async function sendPages<O extends Operation>(
     const { total, inconsistent, unproven } = await readPages(context, operation, args, write).catch(takeIncomplete);
     if (inconsistent === undefined && (unproven === undefined || isDeepStrictEqual(unproven, earlier))) return total;
     const problem = inconsistent ?? (earlier && 'other rows than before');
-    if (attempt === MAX_ATTEMPTS) throw toChangingList(context, operation, problem ?? 'it changes');
+    if (attempt === MAX_READINGS) throw toChangingList(context, operation, problem ?? 'it changes');
     if (problem !== undefined) {
       context.log.info(`${context.client.target.name}: ${operation.name}: ${problem}; reading it again`);
       context.metrics.retries++;
@@ -94,8 +94,8 @@ export async function sendPages<O extends Operation>(
   }
 }
 
-function toChangingList({ client }: ExtractContext, { name: operation }: Operation, problem: string) {
-  const serviceMessage = `${problem}, ${MAX_ATTEMPTS} times in a row`;
+export function toChangingList({ client }: ExtractContext, { name: operation }: Operation, problem: string) {
+  const serviceMessage = `${problem}, ${MAX_READINGS} times in a row`;
   const hint = 'try again later';
   return new IncompleteListError({ failure: 'malformed', serviceMessage, operation, target: client.target.name, hint });
 }
