@@ -80,7 +80,7 @@ function parseSavedQuery(name: string, sql: string) {
 /** `defaultSql`: undefined where a value is required. */
 function parseParameter(query: string, text: string) {
   const { name, type, defaultSql, description = '' } = PARAMETER.exec(text)?.groups ?? {};
-  if (name === undefined || type === undefined || !(type in TYPES)) {
+  if (name === undefined || type === undefined || !Object.hasOwn(TYPES, type)) {
     throw new TidemarkError('DATA', `queries/saved/${query}.sql: \`-- param: ${text}\` is not a parameter`, {
       hint: `write NAME TYPE [= DEFAULT] [- DESCRIPTION], with a type of ${Object.keys(TYPES).join(', ')}`,
     });
