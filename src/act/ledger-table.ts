@@ -9,13 +9,8 @@ import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { chooseTime } from '../warehouse/latest.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import {
-  assertReadable,
-  type OpenWarehouse,
-  type Warehouse,
-  withPublished,
-  withWarehouse,
-} from '../warehouse/session.ts';
+import type { OpenWarehouse, Warehouse } from '../warehouse/session.ts';
+import { assertReadable, withPublished, withWarehouse } from '../warehouse/session.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
 import { type LedgerEntries, ledgerFile, ledgerLine, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';

@@ -28,17 +28,7 @@ interface TableOptions extends TableStyle {
 }
 
 /** Columns whose cells are sentences. */
-const SENTENCES = new Set([
-  'action',
-  'description',
-  'detail',
-  'meaning',
-  'problem',
-  'reason',
-  'state',
-  'status',
-  'what',
-]);
+const WRAPPED = new Set(['action', 'description', 'detail', 'meaning', 'problem', 'reason', 'state', 'status', 'what']);
 /** A column that is broken before it has this many cells costs more lines than a spare column is worth. */
 const MIN_ROOM = 32;
 
@@ -52,7 +42,7 @@ export function formatTable(
   const all = labels.map((label) => ({
     label: label.toUpperCase(),
     isWhole: wholeColumns.includes(label),
-    isWrapped: SENTENCES.has(label),
+    isWrapped: WRAPPED.has(label),
     ...(STATUS_COLUMNS.has(label) && { paint: (cell: string) => colorStatus(colors, cell) }),
   }));
   const cells = rows.map((row) => row.map(formatCell));

@@ -101,11 +101,7 @@ export const adoptOrphanedVolumes = definePlaybook({
   description: 'register volumes that exist in the storage provider and are not registered',
   table: 'external_volumes',
   actions: [register],
-  detail: z.object({
-    plugin_id: z.string().nullable(),
-    external_id: z.string(),
-    is_abnormal: z.boolean().nullish(),
-  }),
+  detail: z.object({ plugin_id: z.string().nullable(), external_id: z.string(), is_abnormal: z.boolean().nullish() }),
   plan: async ({ detail: { plugin_id, external_id, is_abnormal } }, ctx) => {
     if (plugin_id === null) return skip(`the plugin that has ${external_id} is not known`);
     // A volume cannot be registered in `*`: the default namespace is used then.

@@ -4,11 +4,7 @@ import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfi
 import { explainOtherKey, parseKey, readKey } from './lib/secrets.ts';
 import { restoreFields } from './lib/undo.ts';
 
-const detail = z.object({
-  key_name: z.string(),
-  latest_version: z.number(),
-  wanted_min_enabled_version: z.number(),
-});
+const detail = z.object({ key_name: z.string(), latest_version: z.number(), wanted_min_enabled_version: z.number() });
 /** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
 const names = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
 /** As read when the plan was made. `min_enabled_version` is null where it was not reported. */

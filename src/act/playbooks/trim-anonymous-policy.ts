@@ -3,17 +3,8 @@ import { canonicalJson } from '../../core/canonical-json.ts';
 import { textAt, valueAt } from '../../core/json-path.ts';
 import { listGrants } from '../../services/scheduler/acl-rules.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
-import {
-  defineAction,
-  definePlaybook,
-  drifted,
-  type JsonValue,
-  type ReadResult,
-  ready,
-  satisfied,
-  skip,
-  unknown,
-} from '../define.ts';
+import type { JsonValue, ReadResult } from '../define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { readOnlyRules } from './lib/read-only-rules.ts';
 import { readSubject, responseBody } from './lib/reads.ts';
 import { restoreFields } from './lib/undo.ts';
