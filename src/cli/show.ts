@@ -12,14 +12,8 @@ import { createProductLinker } from '../tell/reports/links.ts';
 import { createRenderer } from '../tell/reports/renderer.ts';
 import { renderSubject } from '../tell/reports/subject-pages.ts';
 import { readSubjects, toSubjectView } from '../tell/reports/subject-view.ts';
-import {
-  findSubjects,
-  loadSubjectKinds,
-  type SubjectMatch,
-  type SubjectOptions,
-  type SubjectQuery,
-  selectSubjects,
-} from '../tell/reports/subjects.ts';
+import type { SubjectMatch, SubjectOptions, SubjectQuery } from '../tell/reports/subjects.ts';
+import { findSubjects, loadSubjectKinds, selectSubjects } from '../tell/reports/subjects.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT, type Texts } from './define.ts';
 import { assertTargets, listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
