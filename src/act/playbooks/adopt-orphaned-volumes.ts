@@ -12,8 +12,8 @@ import {
   isListed,
   observeVolume,
   parseVolume,
+  plannedExternal,
   plannedVolume,
-  pluginMatch,
   readExternalVolumes,
   readRegisteredVolumes,
   readSnapshots,
@@ -23,10 +23,7 @@ import {
 } from './lib/scheduler.ts';
 
 const capabilities = z.array(z.object({ AccessMode: z.string(), AttachmentMode: z.string() })).min(1);
-const inputs = z.object({
-  plugin_id: z.string(),
-  plugin_match: pluginMatch,
-  external_id: z.string(),
+const inputs = plannedExternal.extend({
   /** The ID to register the volume under. */
   volume_id: z.string(),
   namespace: z.string(),
