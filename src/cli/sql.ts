@@ -11,8 +11,8 @@ import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, type Switches, seconds, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
+import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
 import { writeToPager } from './pager.ts';
-import { guardTerminal, listSavedQueries, selectScreen } from './run-query.ts';
 import { runShell, type ShellSettings } from './shell.ts';
 
 export const define: DefineCommand = (command) => {
