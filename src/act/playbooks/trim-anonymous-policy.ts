@@ -49,9 +49,7 @@ const trim = defineAction(inputs, {
   evaluate: (observed, { description, job_acl, rules, wanted_rules }) => {
     if (observed === null) return satisfied('the policy is gone');
     if (observed.rules === null) return unknown('its rules are not reported');
-    if (normalize(observed.rules) === normalize(wanted_rules)) {
-      return satisfied('its rules grant only read access');
-    }
+    if (normalize(observed.rules) === normalize(wanted_rules)) return satisfied('its rules grant only read access');
     const isAsPlanned = canonicalJson(observed) === canonicalJson({ description, job_acl, rules });
     return isAsPlanned ? ready : drifted('the policy was changed');
   },
