@@ -99,7 +99,7 @@ export function fillSavedQuery(saved: SavedQuery, given: QueryRequest['params'])
   if (unknown !== undefined) throw refuse(`${query} has no parameter ${unknown}`);
   const values = new Map<string, string>();
   for (const { name, type, defaultSql } of parameters) {
-    const value = given[name];
+    const value = Object.hasOwn(given, name) ? given[name] : undefined; // `constructor` is in every object
     const { matches, cast, example } = TYPES[type];
     if (value !== undefined && !matches(value)) throw new TidemarkError('USAGE', `${name}=${value} is not ${example}`);
     if (value === undefined && defaultSql === undefined) throw refuse(`${query} needs ${name}=VALUE`);
