@@ -8,9 +8,9 @@ import { reportFullDisk } from '../warehouse/storage.ts';
 import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
+import type { ActionResult } from './execute-action.ts';
 import {
   ACCEPTED,
-  type ActionResult,
   executeAction,
   isAccepted,
   newIntent,
@@ -18,17 +18,8 @@ import {
   settleAction,
   unrecorded,
 } from './execute-action.ts';
-import {
-  type ActionOutcome,
-  explainUnsettled,
-  identifyRequest,
-  isFinal,
-  isUnsettled,
-  type LedgerEntry,
-  listBlocking,
-  takeFinal,
-  toKey,
-} from './ledger.ts';
+import type { ActionOutcome, LedgerEntry } from './ledger.ts';
+import { explainUnsettled, identifyRequest, isFinal, isUnsettled, listBlocking, takeFinal, toKey } from './ledger.ts';
 import { assertAfterLedger, type Ledger } from './ledger-file.ts';
 import { readLedger, trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext, Attempt } from './observe-action.ts';
@@ -36,7 +27,7 @@ import type { Action, Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
 import { isReversibleAction } from './registry.ts';
-import { type Acting, RemoteServices } from './remote.ts';
+import { type Acting, openServices } from './remote.ts';
 
 interface ApplyOptions extends Acting {
   /** Stops after this number of actions that failed or are unconfirmed. */
@@ -128,7 +119,7 @@ async function applyActions(
   const { config, context } = options;
   let unsent: TidemarkError | undefined;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
-  const remote = new RemoteServices(config, context, new AbortController().signal, () => {
+  const remote = openServices(config, context, new AbortController().signal, () => {
     lock.assertUnpaused();
     unsent = findStop(options, plan); // a pause that a service asks for may be long
     if (unsent) throw new TidemarkError('INCOMPLETE', `it was not sent: ${formatError(unsent)}`);

@@ -1,4 +1,4 @@
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
+import { open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -7,91 +7,62 @@ import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
 import { describeAccess } from '../warehouse/session.ts';
 import { type LedgerEntries, type LedgerEntry, type LedgerEvent, ledgerFile, toKey } from './ledger.ts';
-import type { LedgerHead, LedgerProblem, LedgerScan, SeenLedger } from './ledger-chain.ts';
+import type { LedgerProblem, SeenLedger } from './ledger-chain.ts';
 import { extendHead, findProblems, NOTHING_SEEN, scanLedger, toLine } from './ledger-chain.ts';
 
 /** The lock of an apply, as far as the ledger needs it. */
 type LedgerLock = Pick<Lock, 'assertHeld' | 'assertUnpaused'>;
 
 /** The append-only record of every intent and outcome, open for writing. A record is on disk when its call returns. */
-export class Ledger {
-  readonly #file: string;
-  readonly #handle: FileHandle;
-  readonly #entries: Map<string, LedgerEntry>;
-  readonly #lock: LedgerLock;
-  #head: LedgerHead;
+export type Ledger = Readonly<Awaited<ReturnType<typeof openLedgerFile>>>;
+
+/**
+ * Opens the ledger of a data folder. Each line is written only while `lock` is held. A line that a crash cut off is marked.
+ * @throws TidemarkError DATA where it is damaged, or does not continue what the warehouse has seen.
+ */
+export async function openLedgerFile(data: string, lock: LedgerLock, seen: SeenLedger = NOTHING_SEEN) {
+  const file = ledgerFile(data);
+  await makeFolder(dirname(file));
+  const sound = assertSound(data, await inspectLedger(data, seen));
+  const entries = new Map(sound.entries);
+  let { head } = sound;
+  const handle = await open(file, 'a', PRIVATE_FILE);
   /** The length of the file as this process knows it. */
-  #bytes: number;
-
-  private constructor(
-    file: string,
-    handle: FileHandle,
-    { entries, head, bytes }: LedgerScan & { readonly bytes: number },
-    lock: LedgerLock,
-  ) {
-    this.#file = file;
-    this.#bytes = bytes;
-    this.#handle = handle;
-    this.#entries = new Map(entries);
-    this.#head = head;
-    this.#lock = lock;
-  }
-
-  /**
-   * Opens the ledger of a data folder. Each line is written only while `lock` is held. A line that a crash cut off is marked.
-   * @throws TidemarkError DATA where it is damaged, or does not continue what the warehouse has seen.
-   */
-  static async open(data: string, lock: LedgerLock, seen: SeenLedger = NOTHING_SEEN): Promise<Ledger> {
-    const file = ledgerFile(data);
-    await makeFolder(dirname(file));
-    const sound = assertSound(data, await inspectLedger(data, seen));
-    const handle = await open(file, 'a', PRIVATE_FILE);
-    const { size: bytes } = await handle.stat();
-    const ledger = new Ledger(file, handle, { ...sound, bytes }, lock);
-    try {
-      if (sound.isMissing) await syncFolder(dirname(file));
-      if (sound.rest !== '') {
-        ledger.#head = extendHead(ledger.#head, sound.rest);
-        await ledger.#append({ event: 'truncated' }, '\n');
-      }
-      return ledger;
-    } catch (error) {
-      await ledger.close();
-      throw error;
-    }
-  }
-
-  /** @throws LockError, for an intent also if the process was paused: what the action depends on may be outdated. */
-  async record(entry: LedgerEntry): Promise<void> {
-    if (entry.event === 'intent') this.#lock.assertUnpaused();
-    await this.#append(entry);
-    this.#entries.set(toKey(entry), entry);
-  }
-
-  get entries(): LedgerEntries {
-    return this.#entries;
-  }
-
-  close(): Promise<void> {
-    return this.#handle.close();
-  }
-
-  async #append(event: LedgerEvent, prefix = ''): Promise<void> {
-    const text = toLine(this.#head, event);
-    this.#lock.assertHeld();
-    const [own, named] = [await this.#handle.stat(), await stat(this.#file).catch(ignoreMissing)];
-    if (own.ino !== named?.ino || own.dev !== named.dev || own.size !== this.#bytes) {
+  let { size } = await handle.stat();
+  const append = async (event: LedgerEvent, prefix = ''): Promise<void> => {
+    const text = toLine(head, event);
+    lock.assertHeld();
+    const [own, named] = [await handle.stat(), await stat(file).catch(ignoreMissing)];
+    if (own.ino !== named?.ino || own.dev !== named.dev || own.size !== size) {
       // The line would be lost with a file that has no name any more, or continue what others have written into it.
-      throw new TidemarkError('DATA', `${this.#file} was removed, replaced or changed while it was written`, {
+      throw new TidemarkError('DATA', `${file} was removed, replaced or changed while it was written`, {
         hint: 'put back the file that was there, and run it again: it says what was done',
       });
     }
     const line = Buffer.from(`${prefix}${text}\n`);
-    await this.#handle.appendFile(line);
-    await this.#handle.sync();
-    this.#head = extendHead(this.#head, text);
-    this.#bytes += line.length;
+    await handle.appendFile(line);
+    await handle.sync();
+    head = extendHead(head, text);
+    size += line.length;
+  };
+  const close = () => handle.close();
+  try {
+    if (sound.isMissing) await syncFolder(dirname(file));
+    if (sound.rest !== '') {
+      head = extendHead(head, sound.rest);
+      await append({ event: 'truncated' }, '\n');
+    }
+  } catch (error) {
+    await close();
+    throw error;
   }
+  /** @throws LockError, for an intent also if the process was paused: what the action depends on may be outdated. */
+  const record = async (entry: LedgerEntry): Promise<void> => {
+    if (entry.event === 'intent') lock.assertUnpaused();
+    await append(entry);
+    entries.set(toKey(entry), entry);
+  };
+  return { entries: entries as LedgerEntries, record, close };
 }
 
 /** A ledger with all that is wrong with it. */

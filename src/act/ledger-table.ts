@@ -9,18 +9,14 @@ import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { chooseTime } from '../warehouse/latest.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import {
-  assertReadable,
-  type OpenWarehouse,
-  type Warehouse,
-  withPublished,
-  withWarehouse,
-} from '../warehouse/session.ts';
+import type { OpenWarehouse, Warehouse } from '../warehouse/session.ts';
+import { assertReadable, withPublished, withWarehouse } from '../warehouse/session.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
 import { type LedgerEntries, ledgerFile, ledgerLine, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
-import { assertSound, formatProblem, inspectLedger, Ledger, type LedgerInspection } from './ledger-file.ts';
+import type { Ledger, LedgerInspection } from './ledger-file.ts';
+import { assertSound, formatProblem, inspectLedger, openLedgerFile } from './ledger-file.ts';
 import { ensureWarehouseId } from './plan-targets.ts';
 import type { Acting } from './remote.ts';
 
@@ -122,7 +118,7 @@ export async function trySyncLedger({ config, context: { clock, log } }: Acting,
 /**
  * Opens the ledger under the lock that everything has which writes it.
  * @param copy copies it to the table `actions` afterwards
- * @throws TidemarkError LOCKED while another has it; DATA as `Ledger.open`
+ * @throws TidemarkError LOCKED while another has it; DATA as `openLedgerFile`
  */
 export async function withLedger<T>(
   { config, context: { clock } }: Acting,
@@ -132,7 +128,7 @@ export async function withLedger<T>(
   const lock = await lockLedger(config, purpose, clock.now());
   let ledger: Ledger | undefined;
   try {
-    ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
+    ledger = await openLedgerFile(config.data, lock, await withPublished(config, readSeenLedger));
     return await work(ledger, lock);
   } finally {
     await ledger?.close();

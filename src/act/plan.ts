@@ -85,12 +85,9 @@ export async function buildPlan(
   actions: readonly NewAction[],
   how: string,
   { config, remote, now }: Pick<PlanDeps, 'config' | 'remote' | 'now'>,
-  {
-    playbook,
-    skipped,
-    ...origin
-  }: Pick<Plan, 'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'>,
+  given: Pick<Plan, 'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'>,
 ): Promise<Plan> {
+  const { playbook, skipped, ...origin } = given;
   const width = String(actions.length).length;
   const plan = {
     plan_id: `p-${formatCompact(now)}-${randomBytes(4).toString('hex')}`,
@@ -186,12 +183,10 @@ interface Refusal {
   readonly isUnanswered: boolean;
 }
 
-type FindingGroup = readonly [PlanCandidate, ...PlanCandidate[]];
-
 /** The validated actions of one group of findings, or the reason why there are none. */
 async function planGroup(
   playbook: Playbook,
-  findings: FindingGroup,
+  findings: readonly [PlanCandidate, ...PlanCandidate[]],
   { config, context, remote, warehouse: { database, files }, now }: PlanDeps,
 ): Promise<readonly PlannedRow[] | Refusal> {
   const target = getTarget(config, findings[0].target);

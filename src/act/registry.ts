@@ -64,11 +64,9 @@ export function isReversibleAction({ undo, operation }: ActionDefinition, isUndo
 }
 
 interface Registry {
-  readonly rules: Names;
+  readonly rules: ReadonlyMap<string, unknown>;
   readonly tables: ReturnType<typeof loadTables>;
 }
-
-type Names = Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>;
 
 /** What is not typed may lack anything, such as the reads of an action. */
 function listProblems(playbook: Playbook, isTaken: boolean, registry: Registry): readonly string[] {
@@ -94,7 +92,7 @@ function* findProblems({ name, rule, table, actions }: Playbook, isTaken: boolea
   }
 }
 
-function* checkName(place: string, name: string, known: Names) {
+function* checkName(place: string, name: string, known: ReadonlyMap<string, unknown>) {
   if (!known.has(name)) yield `${place}: unknown: ${name}; ${suggestName(name, known.keys())}`;
 }
 

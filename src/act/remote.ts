@@ -3,7 +3,7 @@ import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
 import { ServiceClients } from '../services/client.ts';
-import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
+import { identifyService } from '../services/describe-server.ts';
 import { keepPages } from '../services/kept-pages.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { jsonOr, MAX_PAST_MS } from '../services/response.ts';
@@ -20,44 +20,31 @@ export interface Acting {
 
 /** Lets `work` read the services, until the user's signal. */
 export async function withServices<T>({ config, context }: Acting, work: (remote: RemoteServices) => Promise<T>) {
-  const remote = new RemoteServices(config, context, context.signal);
+  const remote = openServices(config, context, context.signal);
   return work(remote).finally(() => remote.close());
 }
 
-export class RemoteServices {
-  readonly #config: Config;
-  readonly #clients: ServiceClients;
-  readonly #beforeWrite: () => void;
+export type RemoteServices = Readonly<ReturnType<typeof openServices>>;
 
-  /** `signal` ends waits and transfers in progress. `beforeWrite` is called just before each request of an action is sent. */
-  constructor(config: Config, context: WorkContext, signal: AbortSignal, beforeWrite: () => void = () => {}) {
-    this.#beforeWrite = beforeWrite;
-    this.#config = config;
-    this.#clients = new ServiceClients(config, context, signal);
-  }
-
+/** `signal` ends waits and transfers in progress. `beforeWrite` is called just before each request of an action is sent. */
+export function openServices(config: Config, context: WorkContext, signal: AbortSignal, beforeWrite = () => {}) {
+  const clients = new ServiceClients(config, context, signal);
   /** How long a change at the target may take until readings show it. */
-  lagMs(target: string): number {
-    return getTarget(this.#config, target).lag * 1000;
-  }
-
+  const lagMs = (target: string): number => getTarget(config, target).lag * 1000;
   /** What the service of a target says it is: null where it does not say. @throws ServiceError */
-  identify(name: string): Promise<ServiceIdentity | null> {
-    return identifyService(this.#clients, getTarget(this.#config, name));
-  }
-
+  const identify = (name: string) => identifyService(clients, getTarget(config, name));
   /** Reads once. "Not found" is a result. @throws ServiceError for any other failure, unless `allowFailure`. */
-  async read(
+  const read = async (
     target: string,
     operation: Operation,
     args: Args,
     { allPages, allowFailure }: Readonly<Partial<Record<'allPages' | 'allowFailure', boolean | undefined>>> = {},
-  ): Promise<ReadResult> {
+  ): Promise<ReadResult> => {
     if (operation.mutates) throw new TidemarkError('UNSAFE', `${operation.name} is not a read`);
     try {
-      const client = this.#clients.get(getTarget(this.#config, target));
+      const client = clients.get(getTarget(config, target));
       // What is older does not show what was done since.
-      const options = { maxPastMs: Math.min(this.lagMs(target), MAX_PAST_MS) };
+      const options = { maxPastMs: Math.min(lagMs(target), MAX_PAST_MS) };
       if (!allPages) return { found: true, value: (await client.call(operation, args, options)).json() };
       const items: unknown[] = [];
       for await (const page of keepPages(client).pages(operation, args, options)) {
@@ -73,16 +60,15 @@ export class RemoteServices {
       if (!isResult) throw error;
       return { found: false, failure, message };
     }
-  }
-
+  };
   /**
    * Sends the action once, with the target's `writeToken`: its subject is read just before each request. Returns the JSON of the response;
    * undefined where it is not JSON.
    */
-  async execute({ target, operation, params, body }: Action, maxTurnMs?: number): Promise<unknown> {
+  const execute = async ({ target, operation, params, body }: Action, maxTurnMs?: number): Promise<unknown> => {
     const beforeRequest = () => {
       try {
-        this.#beforeWrite();
+        beforeWrite();
       } catch (error) {
         // After a pause the lock is still held, so that it can be recorded that nothing was sent.
         if (!(error instanceof LockError) || error.code !== 'INCOMPLETE') throw error;
@@ -90,12 +76,9 @@ export class RemoteServices {
       }
     };
     const options = { body, write: true, beforeRequest, maxTurnMs };
-    const client = this.#clients.get(getTarget(this.#config, target));
+    const client = clients.get(getTarget(config, target));
     const once = { ...getOperation(operation), retryPolicy: 'never' } as const;
     return jsonOr(await client.call(once, params, options), undefined);
-  }
-
-  async close(): Promise<void> {
-    await this.#clients.close();
-  }
+  };
+  return { lagMs, identify, read, execute, close: () => clients.close() };
 }

@@ -46,7 +46,9 @@ export async function selectFindings(
     now: now.toISOString(),
     stale_hours: config.thresholds.staleHours,
   };
-  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as FoundRow[];
+  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as (PlanCandidate & {
+    readonly seen_ms: number;
+  })[];
   const open = rows.map(({ seen_ms, ...row }) => {
     const { finding_id, reason } = row;
     return { ...row, reason: reason ?? reasons.get(finding_id) ?? explainActed(applied.get(finding_id), seen_ms) };
@@ -60,8 +62,6 @@ export async function selectFindings(
     remaining: open.filter(isUsable).length - candidates.length,
   };
 }
-
-type FoundRow = PlanCandidate & { readonly seen_ms: number };
 
 /** The last action that was applied for each finding. */
 function listApplied(entries: LedgerEntries): ReadonlyMap<string, ActionOutcome> {

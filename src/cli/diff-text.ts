@@ -114,7 +114,7 @@ function code(text: string): string {
 
 /** More backticks than the text has in a row. */
 function fenceFor(text: string, least: number): string {
-  const longest = Math.max(0, ...[...text.matchAll(/`+/gu)].map(([run]) => run.length));
+  const longest = [...text.matchAll(/`+/gu)].reduce((most, [run]) => Math.max(most, run.length), 0);
   return '`'.repeat(Math.max(least, longest + 1));
 }
 

@@ -19,7 +19,10 @@ export async function doctor(context: Context): Promise<void> {
   const checks = [...(await diagnose(config, context, sources)), ...(await checkConfigured(config, context))];
   const hasWarehouse = existsSync(warehouseFiles(config.data).published);
   const steps = listNextSteps(checks, hasWarehouse);
-  const table = () => formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), context);
+  const rows = checks.map(({ ok, warning, about, check, detail }) => {
+    return [ok ? (warning ? 'warn' : 'ok') : 'FAIL', about, check, detail];
+  });
+  const table = () => formatTable(['result', 'about', 'check', 'detail'], rows, context);
   writeResult(context, checks, () => `${table()}\n${formatNextSteps(steps, context)}`);
   const failed = checks.filter(({ ok }) => !ok);
   if (failed.length > 0) context.exit(failed.length === checks.length ? EXIT.unavailable : EXIT.incomplete);
@@ -35,8 +38,4 @@ async function checkConfigured(config: Config, context: Context): Promise<readon
       return { ok: false, about, check, detail, repair };
     });
   return [{ ok: true, about, check: 'definitions', detail: 'every job, report, route and rule can be used' }];
-}
-
-function toCells({ ok, warning, about, check, detail }: Check): readonly string[] {
-  return [ok ? (warning ? 'warn' : 'ok') : 'FAIL', about, check, detail];
 }

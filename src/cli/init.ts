@@ -8,14 +8,8 @@ import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
-import {
-  DEFAULTS,
-  type InitTarget,
-  type ProbedTarget,
-  probeTargets,
-  renderConfigFile,
-  renderEnvExample,
-} from '../run/init-config.ts';
+import type { InitTarget, ProbedTarget } from '../run/init-config.ts';
+import { DEFAULTS, probeTargets, renderConfigFile, renderEnvExample } from '../run/init-config.ts';
 import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { formatNextSteps, writeResult } from './output.ts';
 

@@ -7,14 +7,8 @@ import { writeFileAtomic } from '../core/fs.ts';
 import { type ComposeResult, composeMessages } from '../tell/mail/compose.ts';
 import { fileNamePart, type Message, writeEml } from '../tell/mail/message.ts';
 import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.ts';
-import {
-  type Delivery,
-  getStatuses,
-  type OutboxStore,
-  sendFromOutbox,
-  sendPending,
-  writeOutbox,
-} from '../tell/mail/send.ts';
+import type { Delivery, OutboxStore } from '../tell/mail/send.ts';
+import { getStatuses, sendFromOutbox, sendPending, writeOutbox } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { DefineCommand, Lists, Switches, Texts } from './define.ts';

@@ -1,3 +1,6 @@
+import type { ScreenSize, WriteText } from '../ask/query/protocol.ts';
+import type { SavedQuery } from '../ask/query/saved.ts';
+import type { Format } from '../core/choices.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { printJson } from '../core/json.ts';
@@ -28,17 +31,7 @@ interface TableOptions extends TableStyle {
 }
 
 /** Columns whose cells are sentences. */
-const SENTENCES = new Set([
-  'action',
-  'description',
-  'detail',
-  'meaning',
-  'problem',
-  'reason',
-  'state',
-  'status',
-  'what',
-]);
+const WRAPPED = new Set(['action', 'description', 'detail', 'meaning', 'problem', 'reason', 'state', 'status', 'what']);
 /** A column that is broken before it has this many cells costs more lines than a spare column is worth. */
 const MIN_ROOM = 32;
 
@@ -52,7 +45,7 @@ export function formatTable(
   const all = labels.map((label) => ({
     label: label.toUpperCase(),
     isWhole: wholeColumns.includes(label),
-    isWrapped: SENTENCES.has(label),
+    isWrapped: WRAPPED.has(label),
     ...(STATUS_COLUMNS.has(label) && { paint: (cell: string) => colorStatus(colors, cell) }),
   }));
   const cells = rows.map((row) => row.map(formatCell));
@@ -133,4 +126,28 @@ export function formatRunSummary(
 export function formatSent(deliveries: readonly Delivery[]): string {
   const sent = deliveries.filter(({ status }) => status === 'sent').length;
   return `${sent} of ${plural(deliveries.length, 'digest')} sent`;
+}
+
+/** What prints a result. The formats for programs have texts as they are; the others are made for a terminal, with colours of ours. */
+export function guardTerminal(context: Context, format: Format, write: WriteText = context.print): WriteText {
+  return format === 'table' || format === 'line' ? write : (text) => write(toPrintable(context, text));
+}
+
+const DEFAULT_MAX_ROWS = 40;
+
+/** A terminal shows the first and last rows; elsewhere every row is written unless `maxRows` is given. 0 means all. */
+export function selectScreen({ screen, colors }: Context, maxRows: number | undefined): ScreenSize | undefined {
+  if (screen === undefined && maxRows === undefined) return undefined;
+  const rows = maxRows ?? DEFAULT_MAX_ROWS;
+  return {
+    width: screen?.columns ?? Number.POSITIVE_INFINITY,
+    maxRows: rows === 0 ? Number.POSITIVE_INFINITY : rows,
+    hasColor: colors.isColorSupported,
+  };
+}
+
+export function listSavedQueries(context: Context, queries: ReadonlyMap<string, SavedQuery>): void {
+  const list = [...queries.values()];
+  const rows = list.map(({ name, title, parameters }) => [name, title, parameters.map((each) => each.name).join(', ')]);
+  writeResult(context, list, () => formatTable(['query', 'title', 'parameters'], rows, context));
 }

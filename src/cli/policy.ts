@@ -6,12 +6,8 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { isPresent, overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import {
-  comparePolicies,
-  type FlaggedVersion,
-  findImpossible,
-  type PolicyEffect,
-} from '../tell/findings/check-policy.ts';
+import type { FlaggedVersion, PolicyEffect } from '../tell/findings/check-policy.ts';
+import { comparePolicies, findImpossible } from '../tell/findings/check-policy.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';

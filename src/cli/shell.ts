@@ -14,7 +14,7 @@ import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { isTerminated } from '../warehouse/sql-params.ts';
 import { parseParam } from './define.ts';
 import { readPublishedMoment } from './options.ts';
-import { guardTerminal, listSavedQueries, selectScreen } from './run-query.ts';
+import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
 import { HISTORY_LENGTH, openHistory } from './shell-history.ts';
 
 /** What the shell starts with; its commands change it. */

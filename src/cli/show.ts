@@ -1,4 +1,4 @@
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, relative, resolve, sep } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
@@ -12,14 +12,8 @@ import { createProductLinker } from '../tell/reports/links.ts';
 import { createRenderer } from '../tell/reports/renderer.ts';
 import { renderSubject } from '../tell/reports/subject-pages.ts';
 import { readSubjects, toSubjectView } from '../tell/reports/subject-view.ts';
-import {
-  findSubjects,
-  loadSubjectKinds,
-  type SubjectMatch,
-  type SubjectOptions,
-  type SubjectQuery,
-  selectSubjects,
-} from '../tell/reports/subjects.ts';
+import type { SubjectMatch, SubjectOptions, SubjectQuery } from '../tell/reports/subjects.ts';
+import { findSubjects, loadSubjectKinds, selectSubjects } from '../tell/reports/subjects.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT, type Texts } from './define.ts';
 import { assertTargets, listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
@@ -48,7 +42,7 @@ export async function show(context: Context, subject: string, flags: Texts<'targ
       return context.stdout(renderer.page('subject.txt.hbs', 'subjects', shown));
     }
     const file = resolve(context.cwd, flags.html);
-    const root = `${encodeURI(relative(dirname(file), config.output)) || '.'}/`;
+    const root = `${relative(dirname(file), config.output).split(sep).map(encodeURIComponent).join('/') || '.'}/`;
     await writeFileAtomic(file, renderSubject(view, asOf, renderer, root));
     context.stdout(`${file}\n`);
   });

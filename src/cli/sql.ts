@@ -11,8 +11,8 @@ import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, type Switches, seconds, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
+import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
 import { writeToPager } from './pager.ts';
-import { guardTerminal, listSavedQueries, selectScreen } from './run-query.ts';
 import { runShell, type ShellSettings } from './shell.ts';
 
 export const define: DefineCommand = (command) => {
@@ -44,7 +44,8 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
   if (flags.list) return listSavedQueries(context, savedQueries);
   const queries = new QueryProcess(queryConfig(config), context.env);
   try {
-    if (isForShell(context, words, flags)) return await runShell(context, config, flags, queries);
+    const hasQuery = words.length > 0 || [flags.file, flags.saved, flags.output].some((given) => given !== undefined);
+    if (context.console && !hasQuery) return await runShell(context, config, flags, queries);
     const format = selectFormat(context, flags);
     const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
     const request = {
@@ -98,12 +99,6 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
   '.xlsx': 'xlsx',
   '.txt': 'table',
 };
-
-/** Without a query, where one can be typed. */
-function isForShell(context: Context, words: readonly string[], { file, saved, output }: SqlFlags): boolean {
-  if (words.length > 0 || file !== undefined || saved !== undefined || output !== undefined) return false;
-  return context.console !== undefined;
-}
 
 async function printResult(context: Context, queries: QueryProcess, request: QueryRequest & { format: Format }) {
   const print = (write: WriteText) =>

@@ -76,14 +76,8 @@ export async function loadJob(config: Config, env: Environment, name: string): P
 }
 
 function readJob({ directory }: Config, env: Environment, name: string, path: string): Job {
-  return {
-    name,
-    ...readYamlFile(path, jobSchema, {
-      name: `jobs/${name}.yaml`,
-      env: withEnvFile(directory, env),
-      ...REGULAR_FILE,
-    }),
-  };
+  const options = { name: `jobs/${name}.yaml`, env: withEnvFile(directory, env), ...REGULAR_FILE };
+  return { name, ...readYamlFile(path, jobSchema, options) };
 }
 
 /** The zone in which people mean a day: that of the job `nightly`. Nothing else of its file is read, so its references need not resolve. */

@@ -35,9 +35,7 @@ const limits = z.strictObject({
 });
 
 const trimSlashes = (path: string) => path.replaceAll(/^\/+|\/+$/gu, '');
-
 const mount = z.string().transform(trimSlashes).pipe(nonEmpty);
-
 const hasNoRepeats = (mounts: readonly string[]) => new Set(mounts).size === mounts.length;
 const meshMounts = z.union(
   [mount, z.array(mount).min(1).refine(hasNoRepeats)],

@@ -10,14 +10,8 @@ import { buildRequest, collectSecrets, describePermission, type RequestParts } f
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
 import { PageReader, withRequiredSize } from './pagination.ts';
-import {
-  assertPresent,
-  MAX_PAST_MS,
-  type ResponsePage,
-  readFailure,
-  readResponse,
-  type ServiceResponse,
-} from './response.ts';
+import type { ResponsePage, ServiceResponse } from './response.ts';
+import { assertPresent, MAX_PAST_MS, readFailure, readResponse } from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
 
 export interface ServiceClientOptions extends Omit<HttpClientOptions, 'target' | 'transport' | 'timeouts'> {

@@ -8,15 +8,8 @@ import type { Operation } from './operation.ts';
 import { seesEveryNamespace } from './scheduler/acl-rules.ts';
 import { scheduler } from './scheduler/operations.ts';
 import { secrets } from './secrets/operations.ts';
-import {
-  assertTexts,
-  type Fields,
-  namesField,
-  optional,
-  otherFields,
-  timeField,
-  UnreadableField,
-} from './token-fields.ts';
+import type { Fields } from './token-fields.ts';
+import { assertTexts, namesField, optional, otherFields, timeField, UnreadableField } from './token-fields.ts';
 import { validatePathValue } from './validate-request.ts';
 
 /** What a service says about a token. It never contains the token itself. */

@@ -25,11 +25,7 @@ export const mesh = defineOperations('mesh', {
     },
   },
   'ca-roots': {
-    read: {
-      path: '/agent/connect/ca/roots',
-      description: 'reads the trusted CA roots',
-      itemsPath: 'Roots',
-    },
+    read: { path: '/agent/connect/ca/roots', description: 'reads the trusted CA roots', itemsPath: 'Roots' },
   },
   'ca-leaf': {
     read: {

@@ -132,8 +132,7 @@ export function defineOperation<const O extends Operation>(declaration: O): O {
 const READS = { mutates: false, retryPolicy: 'safe', reversible: true as boolean, responseType: 'object' } as const;
 const WRITES = { ...READS, mutates: true, retryPolicy: 'if-unprocessed', responseType: 'any' } as const;
 type Method = Operation['method'];
-type ReadMethod = 'GET' | 'LIST';
-type MethodDefaults<M> = M extends Exclude<Method, ReadMethod> ? typeof WRITES : typeof READS;
+type MethodDefaults<M> = M extends Exclude<Method, 'GET' | 'LIST'> ? typeof WRITES : typeof READS;
 
 /** A question that is too long for a path. */
 export const ASK = { ...READS, method: 'POST' } as const;

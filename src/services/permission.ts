@@ -8,7 +8,7 @@ export type Right =
   | { readonly scope: 'plugin' | 'service'; readonly policy: string }
   /** Everything of a kind, such as all nodes. */
   | { readonly scope: 'prefix'; readonly kind: string; readonly policy: string }
-  | { readonly scope: 'organization'; readonly access: OrganizationAccess }
+  | { readonly scope: 'organization'; readonly access: keyof typeof ORGANIZATION_ACCESS }
   /** Only a token that may do everything has it. */
   | { readonly scope: 'management' }
   /** What a token may do without, as a rule of its service, and what only this right shows. */
@@ -21,7 +21,6 @@ export const ORGANIZATION_ACCESS = {
   'manage-agent-pools': 'Manage agent pools',
   'read-workspaces': 'View all workspaces',
 } as const;
-type OrganizationAccess = keyof typeof ORGANIZATION_ACCESS;
 
 /** What a token needs: in words for people, and as the rights from which policies are made. */
 export interface Permission {

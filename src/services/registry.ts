@@ -6,11 +6,7 @@ const namespace = pathParam('who publishes it');
 
 export const registry = defineOperations('registry', {
   discovery: {
-    read: {
-      path: '/.well-known/terraform.json',
-      description: 'shows the paths of the services',
-      section: 'versions',
-    },
+    read: { path: '/.well-known/terraform.json', description: 'shows the paths of the services', section: 'versions' },
   },
   providers: {
     versions: {

@@ -212,10 +212,7 @@ const SHAPES: Readonly<Record<Operation['responseType'], { form: string; matches
     matches: (value) => isObject(valueAt(value, 'data')) || listAt(value, 'data') !== undefined,
   },
   data: { form: 'a JSON object with `data`', matches: (value) => isObject(valueAt(value, 'data')) },
-  keys: {
-    form: 'a JSON object with `data.keys`',
-    matches: (value) => listAt(value, 'data', 'keys') !== undefined,
-  },
+  keys: { form: 'a JSON object with `data.keys`', matches: (value) => listAt(value, 'data', 'keys') !== undefined },
   array: { form: 'a JSON array', matches: Array.isArray },
   object: { form: 'a JSON object', matches: isObject },
   csv: { form: 'CSV' },

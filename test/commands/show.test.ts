@@ -75,6 +75,12 @@ test('--html writes the page, with links to the folder of the reports', async ()
   expect(page).toContain('<h1><bdi>api</bdi></h1>');
 });
 
+test('--html links to the folder of the reports whatever characters its name has', async () => {
+  await writeFile(join(cwd, 'tidemark.yaml'), `${CONFIG}output: "./out #1?"\n`);
+  expect((await show('api', '--html', 'api.html')).exit).toBe(0);
+  expect(await readFile(join(cwd, 'api.html'), 'utf8')).toContain('href="out%20%231%3F/subjects.html"');
+});
+
 test('asks which subject is meant if several match', async () => {
   const { exit, stderr } = await show('web');
   expect(exit).toBe(2);

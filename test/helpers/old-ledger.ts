@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ActionIntent, ActionOutcome, ActionStatus } from '../../src/act/ledger.ts';
-import { Ledger } from '../../src/act/ledger-file.ts';
+import { openLedgerFile } from '../../src/act/ledger-file.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 
 const INTENT = {
@@ -29,7 +29,7 @@ export interface OldAction {
 /** Appends actions to the ledger of a data folder, as applies do. */
 export async function appendActions(data: string, actions: readonly OldAction[]): Promise<void> {
   const lock = await acquireLock(join(data, 'apply.lock'), 'a test');
-  const ledger = await Ledger.open(data, lock);
+  const ledger = await openLedgerFile(data, lock);
   for (const { plan, day, status, accepts } of actions) {
     const intent: ActionIntent = {
       ...INTENT,

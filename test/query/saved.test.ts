@@ -372,11 +372,14 @@ test('a file beside the configuration adds a query, and a broken header names it
   expect(await rows('mine'), 'a default may subtract').toEqual([{ n: 42 }]);
   await writeFile(file, '\n-- title: Mine\r\n-- param: n integer = 42\r\nselect\n-- param: n as text\n$n::int as n\n');
   expect(await rows('mine'), 'a comment of the query is no header').toEqual([{ n: 42 }]);
-  await writeFile(file, '-- param: n int32\nselect 1\n');
-  expect(await run('--saved', 'mine')).toMatchObject({
-    exit: 4,
-    stderr: expect.stringContaining('queries/saved/mine.sql: `-- param: n int32`'),
-  });
+  // Every object of JavaScript has `constructor`.
+  for (const type of ['int32', 'constructor']) {
+    await writeFile(file, `-- param: n ${type}\nselect 1\n`);
+    expect(await run('--saved', 'mine', 'n=1')).toMatchObject({
+      exit: 4,
+      stderr: expect.stringContaining(`queries/saved/mine.sql: \`-- param: n ${type}\``),
+    });
+  }
 });
 
 test('commands that only read the warehouse need no token; others name the variable', async () => {

@@ -10,7 +10,7 @@ import {
   toLedgerRow,
 } from '../../src/act/ledger.ts';
 import { NOTHING_SEEN } from '../../src/act/ledger-chain.ts';
-import { assertSound, inspectLedger, Ledger } from '../../src/act/ledger-file.ts';
+import { assertSound, inspectLedger, type Ledger, openLedgerFile } from '../../src/act/ledger-file.ts';
 import { acquireLock, type Lock } from '../../src/warehouse/lock.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -21,7 +21,7 @@ async function openLedger(data: string): Promise<Ledger> {
   const lock = locks.get(data) ?? (await acquireLock(join(data, 'apply.lock'), 'a test'));
   if (!locks.has(data)) onTestFinished(() => lock.release());
   locks.set(data, lock);
-  return Ledger.open(data, lock);
+  return openLedgerFile(data, lock);
 }
 
 async function readLedger(data: string): Promise<readonly LedgerEntry[]> {
@@ -144,7 +144,7 @@ test.runIf(process.platform === 'linux')('a ledger whose cut line cannot be mark
   const assertHeld = () => {
     throw new Error('lost');
   };
-  await expect(Ledger.open(data, { assertHeld, assertUnpaused: assertHeld })).rejects.toThrow('lost');
+  await expect(openLedgerFile(data, { assertHeld, assertUnpaused: assertHeld })).rejects.toThrow('lost');
   const open = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => 'closed'));
   expect(await Promise.all(open)).not.toContain(ledgerFile(data));
 });
@@ -153,7 +153,7 @@ test('a line is written only while the lock is held, and an action begins only w
   const data = await tempFolder();
   const file = join(data, 'apply.lock');
   const lock = await acquireLock(file, 'a test', undefined, -1);
-  const ledger = await Ledger.open(data, lock);
+  const ledger = await openLedgerFile(data, lock);
   await expect(ledger.record(intent('a1'))).rejects.toThrow(/was stopped for/u);
   await ledger.record(outcome('a1'));
   const before = await readFile(ledgerFile(data), 'utf8');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { RemoteServices } from '../../src/act/remote.ts';
+import { openServices } from '../../src/act/remote.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { LockError } from '../../src/warehouse/lock.ts';
 import { quietContext } from '../helpers/context.ts';
@@ -12,7 +12,7 @@ test('a pause after the read of what an update would create is before it: nothin
   const { actions } = await place.plan(['--max-percent', '100']);
   place.sandbox.log.length = 0;
   const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, context.redactor);
-  const remote = new RemoteServices(config, context, context.signal, () => {
+  const remote = openServices(config, context, context.signal, () => {
     if (place.sandbox.log.length > 0) throw new LockError('INCOMPLETE', 'the process was stopped for 90 s');
   });
   const paused = await remote.execute(actions[0]!).catch((thrown: unknown) => thrown);
@@ -29,7 +29,7 @@ test('a request is not sent when the lock was lost or the process paused just be
   place.sandbox.log.length = 0;
   const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, context.redactor);
   let error = new LockError('LOCKED', 'plan p1 lost its lock');
-  const remote = new RemoteServices(config, context, context.signal, () => {
+  const remote = openServices(config, context, context.signal, () => {
     throw error;
   });
   await expect(remote.execute(actions[0]!)).rejects.toBe(error);

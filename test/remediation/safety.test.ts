@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { applyPlan } from '../../src/act/apply.ts';
 import { approvalDigest, planDigest, readPlan, writePlan } from '../../src/act/plan-file.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
-import { RemoteServices } from '../../src/act/remote.ts';
+import { openServices } from '../../src/act/remote.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { HOUR_MS } from '../../src/core/clock.ts';
 import { secrets } from '../../src/services/secrets/operations.ts';
@@ -72,7 +72,7 @@ test('a plan whose guard is not that of its playbook is refused', async () => {
 test('a guard read that changes something is refused', async () => {
   const place = await playbookHarness({ updatesTable: false, playbook: 'rotate-old-keys' });
   const context = quietContext(place.folder);
-  const remote = new RemoteServices(loadProjectConfig(place), context, context.signal);
+  const remote = openServices(loadProjectConfig(place), context, context.signal);
   for (const operation of [secrets.keys.rotate, secrets['mesh-creds'].generate]) {
     await expect(remote.read('vault', operation, { name: 'payments-signing' })).rejects.toMatchObject({
       code: 'UNSAFE',

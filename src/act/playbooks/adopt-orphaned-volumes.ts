@@ -12,8 +12,8 @@ import {
   isListed,
   observeVolume,
   parseVolume,
+  plannedExternal,
   plannedVolume,
-  pluginMatch,
   readExternalVolumes,
   readRegisteredVolumes,
   readSnapshots,
@@ -23,10 +23,7 @@ import {
 } from './lib/scheduler.ts';
 
 const capabilities = z.array(z.object({ AccessMode: z.string(), AttachmentMode: z.string() })).min(1);
-const inputs = z.object({
-  plugin_id: z.string(),
-  plugin_match: pluginMatch,
-  external_id: z.string(),
+const inputs = plannedExternal.extend({
   /** The ID to register the volume under. */
   volume_id: z.string(),
   namespace: z.string(),
@@ -101,11 +98,7 @@ export const adoptOrphanedVolumes = definePlaybook({
   description: 'register volumes that exist in the storage provider and are not registered',
   table: 'external_volumes',
   actions: [register],
-  detail: z.object({
-    plugin_id: z.string().nullable(),
-    external_id: z.string(),
-    is_abnormal: z.boolean().nullish(),
-  }),
+  detail: z.object({ plugin_id: z.string().nullable(), external_id: z.string(), is_abnormal: z.boolean().nullish() }),
   plan: async ({ detail: { plugin_id, external_id, is_abnormal } }, ctx) => {
     if (plugin_id === null) return skip(`the plugin that has ${external_id} is not known`);
     // A volume cannot be registered in `*`: the default namespace is used then.

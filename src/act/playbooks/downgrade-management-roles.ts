@@ -9,13 +9,10 @@ import { readSubject, responseBody } from './lib/reads.ts';
 
 type Role = Readonly<Record<string, JsonValue>>;
 
-const inputs = z.object({
-  role_name: z.string(),
-  /** Null in a plan of before there were several: the only mount. */
-  mount: z.string().nullable().default(null),
-  /** As read when the plan was made. */
-  role: z.record(z.string(), z.json() as z.ZodType<JsonValue>),
-});
+/** `mount`: null in a plan of before there were several: the only mount. */
+const detail = z.object({ role_name: z.string(), mount: z.string().nullable().default(null) });
+/** `role`: as read when the plan was made. */
+const inputs = detail.extend({ role: z.record(z.string(), z.json() as z.ZodType<JsonValue>) });
 
 /** Names and ID of the mesh's built-in policy that grants everything. Its tokens are management tokens whatever the role's type. */
 const MANAGEMENT_POLICIES = ['global-management', '00000000-0000-0000-0000-000000000001'];
@@ -77,11 +74,10 @@ export const downgradeManagementRoles = definePlaybook({
   description: 'change mesh roles to issue client tokens with their own policy instead of management tokens',
   table: 'mesh_roles',
   actions: [downgrade],
-  detail: z.object({ role_name: z.string(), mount: z.string().nullable().default(null) }),
-  plan: async ({ detail }, ctx) => {
-    const { role_name } = detail;
+  detail,
+  plan: async ({ detail: { role_name, mount: known } }, ctx) => {
     const mounts = meshMounts(ctx.target);
-    const mount = detail.mount ?? (mounts.length === 1 ? mounts[0] : undefined);
+    const mount = known ?? (mounts.length === 1 ? mounts[0] : undefined);
     if (mount === undefined || !mounts.includes(mount)) return skip('its mount is not one of the target: pull first');
     const role = parseRole(responseBody(await ctx.read(secrets['mesh-roles'].read, { name: role_name, mount })));
     if (role === null) return skip('the role is gone');

@@ -3,14 +3,8 @@ import { textAt, valueAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
-import {
-  findOtherForm,
-  isSameQuery,
-  otherQueryParts,
-  parseSavedQuery,
-  readView,
-  type SavedQuery,
-} from './lib/platform.ts';
+import type { SavedQuery } from './lib/platform.ts';
+import { findOtherForm, isSameQuery, otherQueryParts, parseSavedQuery, readView } from './lib/platform.ts';
 import { additionEvidence, readPages, responseBody, responseItems } from './lib/reads.ts';
 import { evaluateUndo, findAdded, restoreFields } from './lib/undo.ts';
 

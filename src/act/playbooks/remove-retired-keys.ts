@@ -3,10 +3,7 @@ import { listAt } from '../../core/json-path.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, unknown } from '../define.ts';
 import { readSubject, responseBody } from './lib/reads.ts';
-import { explainOtherKey, parseKey, readKey } from './lib/secrets.ts';
-
-/** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
-const retired = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
+import { explainOtherKey, parseKey, plannedKey, readKey } from './lib/secrets.ts';
 
 const observeKey = (key: ReadResult) => {
   const { deletion_allowed, rotated_at } = parseKey(key);
@@ -14,7 +11,10 @@ const observeKey = (key: ReadResult) => {
 };
 
 /** Why a key may not be removed; undefined where it may. */
-function explainKey({ deletion_allowed, rotated_at }: ReturnType<typeof observeKey>, planned: z.infer<typeof retired>) {
+function explainKey(
+  { deletion_allowed, rotated_at }: ReturnType<typeof observeKey>,
+  planned: z.infer<typeof plannedKey>,
+) {
   if (deletion_allowed === null) return unknown('whether the key may be deleted is not reported');
   if (!deletion_allowed) return drifted('the key may no longer be deleted');
   return explainOtherKey(planned.rotated_at, rotated_at);
@@ -22,7 +22,7 @@ function explainKey({ deletion_allowed, rotated_at }: ReturnType<typeof observeK
 
 const KEY_OF_PROVIDER = { name: 'provider_name', key_name: 'key_name' };
 
-const removeFromProvider = defineAction(retired.extend({ provider_name: z.string() }), {
+const removeFromProvider = defineAction(plannedKey.extend({ provider_name: z.string() }), {
   operation: 'secrets.kms-keys.remove',
   params: KEY_OF_PROVIDER,
   reads: {
@@ -38,7 +38,7 @@ const removeFromProvider = defineAction(retired.extend({ provider_name: z.string
   },
 });
 
-const deleteKey = defineAction(retired, {
+const deleteKey = defineAction(plannedKey, {
   operation: 'secrets.keys.delete',
   params: { name: 'key_name' },
   reads: { key: readKey, providers: { operation: 'secrets.keys.providers', params: { name: 'key_name' } } },

@@ -1,19 +1,13 @@
 import { z } from 'zod';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
-import { explainOtherKey, parseKey, readKey } from './lib/secrets.ts';
+import { explainOtherKey, parseKey, plannedKey, readKey } from './lib/secrets.ts';
 import { restoreFields } from './lib/undo.ts';
 
-const detail = z.object({
-  key_name: z.string(),
-  latest_version: z.number(),
-  wanted_min_enabled_version: z.number(),
-});
-/** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
-const names = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
+const detail = z.object({ key_name: z.string(), latest_version: z.number(), wanted_min_enabled_version: z.number() });
 /** As read when the plan was made. `min_enabled_version` is null where it was not reported. */
 const inputs = detail.extend({
-  ...names.shape,
+  ...plannedKey.shape,
   deletion_allowed: z.boolean(),
   min_enabled_version: z.number().nullable().optional(),
 });
@@ -54,7 +48,7 @@ const retire = defineAction(inputs, {
       : satisfied(`its versions below ${observed.min_enabled_version} are disabled`);
   },
   undo: restoreFields(update, {
-    names,
+    names: plannedKey,
     subject: 'the key',
     fields: z.object({
       latest_version: z.number().nullable(),

@@ -13,6 +13,7 @@ import {
   isListed,
   parseSnapshot,
   parseVolume,
+  plannedExternal,
   plannedVolume,
   pluginMatch,
   readExternalVolumes,
@@ -33,14 +34,7 @@ const inputs = plannedVolume.extend({
   plugin_match: pluginMatch,
 });
 
-const removeInputs = z.object({
-  plugin_id: z.string(),
-  plugin_match: pluginMatch,
-  external_id: z.string(),
-  snapshot_id: z.string(),
-});
-
-const removeSnapshot = defineAction(removeInputs, {
+const removeSnapshot = defineAction(plannedExternal.extend({ snapshot_id: z.string() }), {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
   reads: { snapshots: readSnapshotsById, volumes: readRegisteredVolumes },

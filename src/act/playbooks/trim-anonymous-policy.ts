@@ -3,17 +3,8 @@ import { canonicalJson } from '../../core/canonical-json.ts';
 import { textAt, valueAt } from '../../core/json-path.ts';
 import { listGrants } from '../../services/scheduler/acl-rules.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
-import {
-  defineAction,
-  definePlaybook,
-  drifted,
-  type JsonValue,
-  type ReadResult,
-  ready,
-  satisfied,
-  skip,
-  unknown,
-} from '../define.ts';
+import type { JsonValue, ReadResult } from '../define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { readOnlyRules } from './lib/read-only-rules.ts';
 import { readSubject, responseBody } from './lib/reads.ts';
 import { restoreFields } from './lib/undo.ts';
@@ -58,9 +49,7 @@ const trim = defineAction(inputs, {
   evaluate: (observed, { description, job_acl, rules, wanted_rules }) => {
     if (observed === null) return satisfied('the policy is gone');
     if (observed.rules === null) return unknown('its rules are not reported');
-    if (normalize(observed.rules) === normalize(wanted_rules)) {
-      return satisfied('its rules grant only read access');
-    }
+    if (normalize(observed.rules) === normalize(wanted_rules)) return satisfied('its rules grant only read access');
     const isAsPlanned = canonicalJson(observed) === canonicalJson({ description, job_acl, rules });
     return isAsPlanned ? ready : drifted('the policy was changed');
   },

@@ -80,7 +80,7 @@ function parseSavedQuery(name: string, sql: string) {
 /** `defaultSql`: undefined where a value is required. */
 function parseParameter(query: string, text: string) {
   const { name, type, defaultSql, description = '' } = PARAMETER.exec(text)?.groups ?? {};
-  if (name === undefined || type === undefined || !(type in TYPES)) {
+  if (name === undefined || type === undefined || !Object.hasOwn(TYPES, type)) {
     throw new TidemarkError('DATA', `queries/saved/${query}.sql: \`-- param: ${text}\` is not a parameter`, {
       hint: `write NAME TYPE [= DEFAULT] [- DESCRIPTION], with a type of ${Object.keys(TYPES).join(', ')}`,
     });
@@ -99,7 +99,7 @@ export function fillSavedQuery(saved: SavedQuery, given: QueryRequest['params'])
   if (unknown !== undefined) throw refuse(`${query} has no parameter ${unknown}`);
   const values = new Map<string, string>();
   for (const { name, type, defaultSql } of parameters) {
-    const value = given[name];
+    const value = Object.hasOwn(given, name) ? given[name] : undefined; // `constructor` is in every object
     const { matches, cast, example } = TYPES[type];
     if (value !== undefined && !matches(value)) throw new TidemarkError('USAGE', `${name}=${value} is not ${example}`);
     if (value === undefined && defaultSql === undefined) throw refuse(`${query} needs ${name}=VALUE`);

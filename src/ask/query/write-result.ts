@@ -28,11 +28,7 @@ interface TextFormat {
 const LINES = { hasHeader: false, begin: () => '', separator: '\n', end: '\n' } as const;
 
 const TEXT_FORMATS = {
-  csv: {
-    ...LINES,
-    hasHeader: true,
-    rowSql: (columns) => `concat(${columns.map(csvFieldSql).join(`, ',', `)})`,
-  },
+  csv: { ...LINES, hasHeader: true, rowSql: (columns) => `concat(${columns.map(csvFieldSql).join(`, ',', `)})` },
   ndjson: { ...LINES, rowSql: jsonObjectSql },
   json: { rowSql: jsonObjectSql, hasHeader: false, begin: () => '[\n  ', separator: ',\n  ', end: '\n]\n' },
   markdown: {

@@ -8,15 +8,8 @@ import { readHistoryStart } from '../../warehouse/moment.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { SqlParams } from '../../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../../warehouse/tables.ts';
-import {
-  type Exchange,
-  findSubjectPage,
-  NotFoundError,
-  pageHref,
-  readPublishedAt,
-  renderPage,
-  type TextRow,
-} from './page.ts';
+import type { Exchange, TextRow } from './page.ts';
+import { findSubjectPage, NotFoundError, pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime } from './results.ts';
 
 const MAX_NIGHTS = 7;

@@ -79,8 +79,9 @@ function chartBars(texts: Column, numbers: readonly Column[]) {
     name: toLabel(text ?? 'NULL'),
     values: shown.map(({ values }) => parseNumber(values[row] ?? null)),
   }));
+  const title = `${series.join(', ')} by ${toLabel(texts.name)}`;
   return {
-    svg: drawBars(`${series.join(', ')} by ${toLabel(texts.name)}`, series, categories),
+    svg: SIZES.map((size) => drawBars(title, series, categories, size)).join('\n'),
     legend: series.map((name, index) => ({ name, series: seriesClass(index), kind: 'area' })),
     notes: [
       ...noteLeftOut(texts.values.length, MAX_BARS, 'rows, the first ones'),
@@ -125,12 +126,8 @@ const BAR_HEIGHT = 14;
 const CATEGORY_GAP = 8;
 const MARGIN = { top: 4, right: 28, bottom: 26 };
 
-/** Horizontal bars as `<svg>` elements: one for wide and one for narrow screens, of which the stylesheet shows one. */
-function drawBars(title: string, series: readonly string[], categories: readonly Category[]): string {
-  return SIZES.map((size) => drawSize(title, series, categories, size)).join('\n');
-}
-
-function drawSize(title: string, series: readonly string[], categories: readonly Category[], size: Size): string {
+/** Horizontal bars as an `<svg>` element: there is one for wide and one for narrow screens, of which the stylesheet shows one. */
+function drawBars(title: string, series: readonly string[], categories: readonly Category[], size: Size): string {
   const { width, labelWidth, maxLabel, maxTicks } = size;
   const values = categories.flatMap((category) => category.values).filter((value) => value !== null);
   const x = scaleLinear([Math.min(0, ...values), Math.max(0, ...values)], [labelWidth, width - MARGIN.right]).nice(

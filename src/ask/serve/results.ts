@@ -28,7 +28,8 @@ const RESERVED = new Set(['sql', 'as_of', 'view']);
 
 /** Parameters of a query in an address: every name that is not reserved. Empty ones have their default. */
 export function readParams(url: URL): Readonly<Record<string, string>> {
-  return Object.fromEntries([...url.searchParams].filter(([key, value]) => !RESERVED.has(key) && value !== ''));
+  const given = [...url.searchParams].filter(([key, value]) => !RESERVED.has(key) && value !== '');
+  return Object.assign(Object.create(null), Object.fromEntries(given)); // without what every object has, such as `constructor`
 }
 
 /** What a request says besides the time of the address. @default format rows */

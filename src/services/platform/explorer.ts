@@ -75,22 +75,20 @@ const OPERATORS: Readonly<Record<string, readonly FieldType[]>> = {
 };
 
 /** Fields with another name in the real product: docs/services/platform.md#explorer-views. */
-const HASHICORP_NAMES: Readonly<Record<string, string>> = {
-  workspace_iac_version: 'workspace_terraform_version',
-  state_version_iac_version: 'state_version_terraform_version',
-};
-const CANONICAL_NAMES = Object.fromEntries(
-  Object.entries(HASHICORP_NAMES).map(([canonical, hashicorp]) => [hashicorp, canonical]),
-);
+const HASHICORP_NAMES = new Map([
+  ['workspace_iac_version', 'workspace_terraform_version'],
+  ['state_version_iac_version', 'state_version_terraform_version'],
+]);
+const CANONICAL_NAMES = new Map([...HASHICORP_NAMES].map(([canonical, hashicorp]) => [hashicorp, canonical]));
 
 export function toHashicorpField(name: string): string {
-  return HASHICORP_NAMES[name] ?? name;
+  return HASHICORP_NAMES.get(name) ?? name;
 }
 
 /** The field name of the API documents, from any spelling of a service: with hyphens, or `*_terraform_version`. */
 export function canonicalField(name: string): string {
   const snake = name.replaceAll('-', '_');
-  return CANONICAL_NAMES[snake] ?? snake;
+  return CANONICAL_NAMES.get(snake) ?? snake;
 }
 
 /** The same of a column of a CSV, in which a name with hyphens is another one. */

@@ -36,11 +36,7 @@ const managePools = {
   permission: { text: 'manage agent pools', rights: [{ scope: 'organization', access: 'manage-agent-pools' }] },
 } as const;
 const pool = { ...managePools, path: '/agent-pools/{id}' } as const;
-const agent = {
-  ...managePools,
-  path: '/agents/{id}',
-  params: { id: pathParam('ID of the agent (agent-…)') },
-} as const;
+const agent = { ...managePools, path: '/agents/{id}', params: { id: pathParam('ID of the agent (agent-…)') } } as const;
 const explorerParams = {
   type: { ...queryParam('view: workspaces, tf_versions, providers, modules'), required: true },
   filter: queryParam('FIELD:OPERATOR:VALUE, repeatable, joined by AND', 'filters'),
@@ -162,10 +158,7 @@ export const platform = defineOperations('platform', {
       ...read,
       path: '/organizations/{organization_name}/workspaces',
       description: 'lists the workspaces that the token may read',
-      params: {
-        include: queryParam('related resources to include, comma-separated: current_run, project'),
-        ...pages,
-      },
+      params: { include: queryParam('related resources to include, comma-separated: current_run, project'), ...pages },
       permission: READ_ALL,
       pagination: 'page',
       section: 'list-of-workspaces',

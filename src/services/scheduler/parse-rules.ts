@@ -123,7 +123,7 @@ function parseTokens(tokens: readonly string[]): readonly Entry[] {
   const entries = (): readonly Entry[] => {
     const found: Entry[] = [];
     while (at < tokens.length && tokens[at] !== '}') {
-      found.push(...entry());
+      for (const one of entry()) found.push(one); // a list may have more blocks than a call takes arguments
       take(',');
     }
     return found;

@@ -15,11 +15,7 @@ import {
 
 /** Operations of the key management and mesh engines. Paths begin with the default mount, which `mounts` of the target replaces. */
 
-const read = {
-  responseType: 'data',
-  permission: capabilities('read'),
-  describes: { name: ['data', 'name'] },
-} as const;
+const read = { responseType: 'data', permission: capabilities('read'), describes: { name: ['data', 'name'] } } as const;
 const list = {
   method: 'LIST',
   responseType: 'keys',
@@ -147,12 +143,7 @@ export const secrets = defineOperations('secrets', {
   },
   'mesh-roles': {
     list: { ...list, path: '/mesh/roles', params: { mount: meshMount }, description: 'lists the names of the roles' },
-    read: {
-      ...read,
-      ...role,
-      description: 'reads a role',
-      says: ['token_type', ...ROLE_GRANTS, 'lease', 'ttl'],
-    },
+    read: { ...read, ...role, description: 'reads a role', says: ['token_type', ...ROLE_GRANTS, 'lease', 'ttl'] },
     write: {
       ...write,
       ...role,

@@ -40,7 +40,7 @@ function describeEnd({ sources, proves }: Rule): string {
 
 /** `3 volumes of plugin ebs have had no snapshot for 7 days` */
 export function tellMany(count: string, cause: string, { many }: Pick<Guide, 'many'>): string {
-  const told = many.replace('{of}', cause && ` of ${cause}`);
+  const told = many.replace('{of}', () => cause && ` of ${cause}`); // as it is: `replace` would read `$&` in a name
   return `${count} ${told}${many.includes('{of}') || cause === '' ? '' : `: ${cause}`}`;
 }
 

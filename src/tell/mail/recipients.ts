@@ -19,7 +19,7 @@ export interface Audience {
   readonly reason: string;
 }
 
-const UNFILTERED: MailRoute = { targets: null, projects: null };
+const UNFILTERED = { routes: [{ targets: null, projects: null }], isUnfiltered: true } as const;
 const MAX_PATTERNS_LENGTH = 200;
 
 /**
@@ -29,18 +29,16 @@ const MAX_PATTERNS_LENGTH = 200;
  */
 export function resolveAudiences(job: string, to: readonly string[], mail: MailConfig): readonly Audience[] {
   const recipients = unique(to.map((text) => readAddress(text, `jobs/${job}.yaml: mail.to`)));
-  const reason = `jobs/${job}.yaml names you under mail.to.`;
-  const unfiltered =
-    recipients.length > 0 ? [{ to: recipients, routes: [UNFILTERED], isUnfiltered: true, reason }] : [];
-  return [...unfiltered, ...routedAudiences(mail, new Set(recipients.map(mailboxKey)))];
+  const own = { ...UNFILTERED, to: recipients, reason: `jobs/${job}.yaml names you under mail.to.` };
+  const routed = routedAudiences(mail, new Set(recipients.map(mailboxKey)));
+  return recipients.length > 0 ? [own, ...routed] : routed;
 }
 
 /** The audience that `tidemark mail JOB --to` names. @throws TidemarkError USAGE for an invalid address */
 export function explicitRecipients(job: string, to: readonly string[]): Audience {
   return {
+    ...UNFILTERED,
     to: unique(to.map((text) => readAddress(text, '--to', 'USAGE'))),
-    routes: [UNFILTERED],
-    isUnfiltered: true,
     reason: `it was requested with tidemark mail ${job} --to.`,
   };
 }

@@ -1,5 +1,5 @@
 import { rootCertificates } from 'node:tls';
-import { createTransport, type Transporter } from 'nodemailer';
+import { createTransport } from 'nodemailer';
 import type { Config } from '../../config/config.ts';
 import { parseMailAddress, parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
 import { TidemarkError } from '../../core/errors.ts';
@@ -47,12 +47,7 @@ export interface TransportOptions {
  * A connection to a mail server. It requires TLS and a valid certificate, except on loopback, where the traffic does not leave the
  * machine.
  */
-export function openTransport({
-  server,
-  caFile,
-  timeouts = TIMEOUTS,
-  isLocal = isLoopback,
-}: TransportOptions): Transporter {
+export function openTransport({ server, caFile, timeouts = TIMEOUTS, isLocal = isLoopback }: TransportOptions) {
   const { host, port, secure, user, password } = server;
   const local = isLocal(host);
   const ca = caFile === undefined ? {} : { ca: [...rootCertificates, readPem(caFile, 'mail.caFile')] };

@@ -6,20 +6,11 @@ import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { splitList } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
-import {
-  escapeCalendarText,
-  formatAge,
-  formatNumber,
-  formatTime,
-  formatValue,
-  toHeading,
-  truncate,
-  type ValueKind,
-} from './format.ts';
+import type { ValueKind } from './format.ts';
+import { escapeCalendarText, formatAge, formatNumber, formatTime, formatValue, toHeading, truncate } from './format.ts';
 import { buildSeries, type Series, splitAtGaps } from './series.ts';
 import type { CellView, TableView } from './table-view.ts';
 
-type Engine = typeof Handlebars;
 export type TemplateFormat = 'html' | 'text';
 
 /** Rows of a table in a text report; `NAME.json` has all of them. */
@@ -27,7 +18,7 @@ const MAX_TEXT_ROWS = 20;
 const MAX_TEXT_CELL_LENGTH = 60;
 
 /** Registers the helpers of all templates. An argument that the context does not define is an error. */
-export function registerHelpers(handlebars: Engine, format: TemplateFormat): void {
+export function registerHelpers(handlebars: typeof Handlebars, format: TemplateFormat): void {
   const partial = (name: string, model: object, options: HelperOptions) => {
     const render = handlebars.partials[name] as Handlebars.TemplateDelegate;
     return new Handlebars.SafeString(render(model, { data: options.data }).trimEnd());

@@ -50,9 +50,7 @@ export async function renderReports(options: RenderOptions) {
     openReportReader(options),
     reportFailure(options, 'subjects', selectSubjects(options, { limit: subjectPages })),
   ]);
-  for (const failure of selection?.failures ?? []) {
-    await reportFailure(options, 'subjects', Promise.reject(failure));
-  }
+  for (const failure of selection?.failures ?? []) await reportFailure(options, 'subjects', Promise.reject(failure));
   const unlinked = new Set(
     [...reader.unlinked].filter((name) => !reader.reports.has(name) || !isWritten(options, name)),
   );

@@ -7,15 +7,8 @@ import type { Row, Value } from '../../warehouse/values.ts';
 import { explainFinding, type Guide, shownSince } from '../findings/guide.ts';
 import { cleanTexts, EMPTY_CELL, formatTime, formatValue, inferKind, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
-import {
-  querySubjects,
-  type SubjectKind,
-  type SubjectOptions,
-  type SubjectPage,
-  type SubjectSelection,
-  subjectKey,
-  subjectPath,
-} from './subjects.ts';
+import type { SubjectKind, SubjectOptions, SubjectPage, SubjectSelection } from './subjects.ts';
+import { querySubjects, subjectKey, subjectPath } from './subjects.ts';
 
 /** The statements for all kinds, and most rows of each that a page shows; 0 where it has all of them. */
 const SHARED = { page_findings: 0, finding_events: 0, actions: 0, related: 50, gaps: 20 } as const;

@@ -71,3 +71,7 @@ test.each([
 ])('names %s grant, since Nomad compares them so', (_, rules) => {
   expect(listGrants(rules)).toHaveLength(1);
 });
+
+test('a list of more blocks than a call takes arguments is read', () => {
+  expect(listGrants(`agent = [${'{},'.repeat(200_000)}{policy = "write"}]`)).toEqual(['policy write']);
+});

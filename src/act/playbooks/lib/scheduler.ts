@@ -63,6 +63,9 @@ export const plannedVolume = z.object({
  */
 export const pluginMatch = z.enum(['exact', 'prefix']).default('prefix');
 
+/** What tells an external volume from another one. */
+export const plannedExternal = z.object({ plugin_id: z.string(), plugin_match: pluginMatch, external_id: z.string() });
+
 interface MatchedPlugin {
   readonly plugin_id: string;
   readonly plugin_match: z.infer<typeof pluginMatch>;

@@ -1,6 +1,10 @@
+import { z } from 'zod';
 import { booleanAt, numberAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { drifted, type ReadResult, unknown } from '../../define.ts';
 import { readSubject, responseBody } from './reads.ts';
+
+/** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
+export const plannedKey = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
 
 export const readKey = readSubject('secrets.keys.read', { name: 'key_name' }, 'keys.name');
 
