@@ -117,7 +117,7 @@ async function defineFor(database: Connection, files: SqlFiles, tables: readonly
     const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
     await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
   }
-  const names = ['semver_key', 'left_out_targets', 'stored_versions_at', ...DEFINITIONS];
+  const names = ['semver_key', 'left_out_targets', 'stored_versions_at', 'idle_intermediates_at', ...DEFINITIONS];
   await database.script(names.map((name) => files.render(`warehouse/${name}`, { scope: 'temp ' })).join('\n'));
 }
 
