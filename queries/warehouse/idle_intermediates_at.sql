@@ -2,8 +2,9 @@
 -- Where a root is replaced, the old one signs the key of the new one, for peers that do not know that yet: Consul's
 -- certificate lasts seven days. Where an intermediate is renewed, Consul shows the former one until the next renewal after its end. Nobody
 -- renews either: the root has its own certificate, and names the key that signs (docs/services/mesh.md#ca-roots).
--- defined: after the views
-create or replace macro idle_intermediates_at(at_time) as table
+-- {{scope}} as for semver_key.
+-- defined: after the views, and where it is missing
+create or replace {{scope}}macro idle_intermediates_at(at_time) as table
 with recursive
   authorities as (
     select target, root_id, kind, fingerprint, subject, issuer, key_id, signer_key_id from authority_certificates_at(at_time)

@@ -85,7 +85,7 @@ const planSchema = z.strictObject({
   /** How long the findings of an undo are accepted, so that no job applies the same again. */
   accept_days: z.number().positive().max(3650).optional(),
   digest: z.string(),
-  /** What the planner chose of the findings; null where all of them were planned, and in a plan of version 0.1. */
+  /** What the planner chose of the findings; null where all of them were planned, and absent in plans of some earlier builds. */
   selection: z
     .strictObject({
       findings: z.array(z.string()),
@@ -95,7 +95,7 @@ const planSchema = z.strictObject({
       /** Findings that could have been planned as well. */
       remaining: z.int(),
     })
-    .nullable(),
+    .nullish(),
   /** Those of the actions. */
   targets: z.array(planTarget).nullable(),
   actions: z.array(action),
@@ -105,7 +105,7 @@ const planSchema = z.strictObject({
 
 /** Version 0.1 wrote one approval, which the next one replaced, and neither planner nor targets. */
 function fromLegacy({ approval, ...plan }: Readonly<Record<string, unknown>>): object {
-  return { ...plan, planned_by: null, selection: null, targets: null, approvals: approval === null ? [] : [approval] };
+  return { ...plan, planned_by: null, targets: null, approvals: approval === null ? [] : [approval] };
 }
 
 export type Plan = z.infer<typeof planSchema>;

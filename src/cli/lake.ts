@@ -144,8 +144,8 @@ export async function ddl(
   flags: Texts<'lake' | 'location'> & { readonly engine: Engine; readonly schema: string },
 ): Promise<void> {
   const { engine, schema } = flags;
-  const { guide, statements } = await withLake(context, flags, (lake) =>
-    renderDdl(createLakeReader(lake), { engine, schema, location: flags.location ?? lake.store.name }),
+  const { guide, statements } = await withLake(context, flags, async (lake) =>
+    renderDdl(await readRuns(lake), { engine, schema, location: flags.location ?? lake.store.name }),
   );
   const head = guide.map((line) => `-- ${line}\n`).join('');
   writeResult(context, { engine, guide, statements }, () => `${head}\n${statements.join('\n\n')}\n`);
@@ -178,6 +178,15 @@ function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => P
   });
 }
 
+/** @throws TidemarkError DATA while no run is visible: what shards have published waits for its close */
+async function readRuns(lake: Lake) {
+  const reader = createLakeReader(lake);
+  if ((await reader.snapshot(RUNS_TABLE)).version >= 0) return reader;
+  throw new TidemarkError('DATA', `no run of ${lake.store.name} is closed`, {
+    hint: 'close one with `tidemark lake close`',
+  });
+}
+
 /** The lake with a DuckDB in memory. Whoever reads a lake need not have the configuration of those who write it. */
 async function openLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));
@@ -206,7 +215,7 @@ export async function reportFleet(
   }
   const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
   await withLake(context, flags, async (lake) => {
-    await createLakeViews(createLakeReader(lake), listFleetQueries(lake.files));
+    await createLakeViews(await readRuns(lake), listFleetQueries(lake.files));
     const report = await renderFleetReport(lake, out, context.clock.now());
     if (context.json) context.stdout(toJsonText(report.data));
     else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));

@@ -30,7 +30,7 @@ import {
   reportFullDisk,
   verifyChecksums,
 } from './storage.ts';
-import { loadTables, readColumns, type Table } from './tables.ts';
+import { lacksColumns, loadTables, type Table } from './tables.ts';
 
 export interface OpenWarehouse {
   readonly database: Database;
@@ -217,6 +217,9 @@ export async function withPublished<T>(
   }
 }
 
+/** What helps where a warehouse is of an earlier version. */
+export const ADD_MISSING = 'run `tidemark pull`, which adds what it lacks';
+
 /** The error of a read of the published warehouse in the data folder `data`, as people can act on it. */
 export async function explainFailure({ database, files }: OpenWarehouse, data: string, error: unknown) {
   const { published } = warehouseFiles(data);
@@ -225,12 +228,8 @@ export async function explainFailure({ database, files }: OpenWarehouse, data: s
     new TidemarkError('DATA', `${published} is ${what}: ${firstLine(reason)}`, { hint, cause: error });
   if (classifyStorageError(reason) === 'corrupt') return explain('corrupt', PUBLISH_AGAIN);
   if (!isQueryError(reason)) return error;
-  const present = await readColumns({ database, files });
-  const lacks = [...loadTables(files).values()].some(({ name, columns }) =>
-    columns.some((column) => !present.get(name)?.has(column.name)),
-  );
-  return lacks
-    ? explain('of an earlier version', 'run `tidemark pull`, which adds what it lacks')
+  return (await lacksColumns({ database, files }))
+    ? explain('of an earlier version', ADD_MISSING)
     : blameOwn(files, error);
 }
 

@@ -185,6 +185,14 @@ export async function readColumns({ database, files }: ReadWarehouse): Promise<C
   return new Map([...tables].map(([name, columns]) => [name, new Map(columns.map((column) => [column.name, column]))]));
 }
 
+/** Whether a declared column is missing: the warehouse is of an earlier version. */
+export async function lacksColumns(read: ReadWarehouse): Promise<boolean> {
+  const present = await readColumns(read);
+  return [...loadTables(read.files).values()].some(({ name, columns }) =>
+    columns.some((column) => !present.get(name)?.has(column.name)),
+  );
+}
+
 /** @param present columns of the warehouse */
 export async function readAdditions(read: ReadWarehouse, present: Columns): Promise<readonly Addition[]> {
   if (!present.get('additions')?.has('added_after')) return [];

@@ -178,6 +178,11 @@ test('sql asks a warehouse of an earlier version', async () => {
   const { place } = await earlierWarehouse();
   const { exit, json } = await place.tidemark(['sql', '--json', 'select count(*) as n from workspaces']);
   expect([exit, json()]).toEqual([0, [{ n: 2 }]]);
+  const lacking = await place.tidemark(['sql', 'from additions']);
+  expect([lacking.exit, lacking.stderr]).toEqual([
+    4,
+    expect.stringMatching(/additions does not exist.*the warehouse is of an earlier version: run `tidemark pull`/su),
+  ]);
 });
 
 test('saved queries and a publish read a warehouse of an earlier version, which lacks what they call', async () => {

@@ -223,3 +223,20 @@ test('a folder that is no lake, and a command without a folder, are one clear li
   const wrong = await cli(['lake', 'ddl'], { cwd: project.folder });
   expect(wrong).toMatchObject({ exit: 2 });
 });
+
+test.each(['report fleet', 'lake ddl --engine duckdb'])(
+  '%s says that no run of a lake of shards is closed',
+  async (command) => {
+    const project = await testProject({ workspaces: 1 });
+    const place = ['--lake', join(project.folder, 'lake')];
+    const shard = ['--shard', '1/1'];
+    await project.pull(['--source', 'autoscaler_health', ...shard]);
+    const publish = await project.tidemark(['lake', 'publish', ...place, ...shard]);
+    expect(publish).toMatchObject({ exit: 0 });
+    const { exit, stderr } = await project.tidemark([...command.split(' '), ...place]);
+    expect([exit, stderr]).toEqual([
+      4,
+      expect.stringMatching(/^error: no run of \S+lake is closed\n.*`tidemark lake close`/u),
+    ]);
+  },
+);

@@ -27,6 +27,16 @@ test.each([
   expect((await place.ledger()).map(({ status }) => status)).toEqual(plan.actions.map(() => 'applied'));
 });
 
+test('a plan that does not tell a selection is approved, applied and undone', async () => {
+  const place = await playbookHarness({ playbook: 'scope-unused-pools', updatesTable: false });
+  const { selection: _selection, ...plan } = await place.plan();
+  await writePlan(place.planFile, { ...plan, digest: planDigest(plan) });
+  await place.approve();
+  await place.apply();
+  expect((await place.ledger()).map(({ status }) => status)).toEqual(plan.actions.map(() => 'applied'));
+  expect(await place.tidemark(['playbook', 'undo', place.planFile])).toMatchObject({ exit: 0 });
+});
+
 test('downgrade-management-roles: a finding without a mount is of the only one that the target has', async () => {
   const place = await playbookHarness({ playbook: 'downgrade-management-roles' });
   const words = ['--max-percent', '100'];

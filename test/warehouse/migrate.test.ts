@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { evaluateFindings } from '../../src/tell/findings/evaluate.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { migrate } from '../../src/warehouse/migrate.ts';
+import { defineMissing, migrate } from '../../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -133,4 +133,23 @@ test('a warehouse of an earlier version keeps its rows, and gets the tables and 
     { service: 'api', namespace: 'team' },
     { service: 'web', namespace: 'default' },
   ]);
+});
+
+test('a reader of a warehouse of an earlier version has every macro that it calls', async () => {
+  await openMigrated();
+  const list = `
+    select distinct function_name as name, function_type as type
+    from duckdb_functions()
+    where not internal and not ends_with(function_name, '_before') -- of a table: no report reads it
+    order by all`;
+  const declared = await database.rows(list);
+  for (const { name, type } of declared) {
+    await database.run(`drop ${type === 'table_macro' ? 'macro table' : 'macro'} ${name}`);
+  }
+  await database.run('delete from schema_digest');
+  await defineMissing([database], createSqlFiles([PACKAGE_ROOT]));
+  const defined = new Set((await database.rows(list)).map(({ name }) => name));
+  const missing = declared.map(({ name }) => name).filter((name) => !defined.has(name));
+  // The first builds had them.
+  expect(missing).toEqual(['assessed_targets', 'full_source', 'history_reaches', 'read_time']);
 });

@@ -18,7 +18,7 @@ export function stopError(reason: unknown): TidemarkError {
 }
 
 /** DuckDB's message without the path of the temporary folder, or which limit the query met. */
-export function queryError(error: unknown, limits: QueryLimits, temporary: string): TidemarkError {
+export function queryError(error: unknown, limits: QueryLimits, temporary: string, hint?: string): TidemarkError {
   if (error instanceof TidemarkError) return error;
   const message = errorMessage(error)
     .replace(/^Failed to \w+ statements?: /u, '')
@@ -31,7 +31,7 @@ export function queryError(error: unknown, limits: QueryLimits, temporary: strin
     return limitError(limits, message.includes('max_temp_directory_size') ? 'temporaryLimit' : 'memoryLimit');
   }
   const code = systemLack(error) === undefined ? 'DATA' : 'INCOMPLETE';
-  return new TidemarkError(code, `the query failed: ${message}`, { cause: error });
+  return new TidemarkError(code, `the query failed: ${message}`, { cause: error, hint });
 }
 
 export function limitError(limits: QueryLimits, key: 'memoryLimit' | 'temporaryLimit'): TidemarkError {

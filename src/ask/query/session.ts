@@ -14,9 +14,9 @@ import { createStatements, interruptible, isQueryError, openInstance } from '../
 import { defineMissing } from '../../warehouse/migrate.ts';
 import { beforeFirstPull, readHistoryStart } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { assertReadable } from '../../warehouse/session.ts';
+import { ADD_MISSING, assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from '../../warehouse/sql-files.ts';
-import { loadTables, loadViews } from '../../warehouse/tables.ts';
+import { lacksColumns, loadTables, loadViews } from '../../warehouse/tables.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { listValue, toRow, toRows } from '../../warehouse/values.ts';
 import { type QueryLimits, queryError, stopError, timeoutError } from './errors.ts';
@@ -144,9 +144,15 @@ export class QuerySession {
   async #plan(text: string) {
     return this.#connection.prepare(text).catch(async (error: unknown) => {
       if (!isQueryError(error)) throw error;
-      const connections = [createStatements(this.#connection)];
-      await defineMissing(connections, this.#files).catch(() => Promise.reject(error)); // it is too old for that
-      return this.#connection.prepare(text);
+      const database = createStatements(this.#connection);
+      // It may be too old for that.
+      const defined = defineMissing([database], this.#files).catch(() => Promise.reject(error));
+      return defined
+        .then(() => this.#connection.prepare(text))
+        .catch(async (cause: unknown) => {
+          const isEarlier = await lacksColumns({ database, files: this.#files });
+          throw this.#explain(cause, isEarlier ? `the warehouse is of an earlier version: ${ADD_MISSING}` : undefined);
+        });
     });
   }
 
@@ -233,8 +239,12 @@ export class QuerySession {
       return result;
     } catch (error) {
       if (signal.aborted) throw stopError(signal.reason);
-      throw queryError(error, this.#options.config.sql, this.#temporary);
+      throw this.#explain(error);
     }
+  }
+
+  #explain(error: unknown, hint?: string): TidemarkError {
+    return queryError(error, this.#options.config.sql, this.#temporary, hint);
   }
 }
 
