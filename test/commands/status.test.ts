@@ -162,7 +162,7 @@ test.each([
   ['findings', 'Table with name unassessed_rules does not exist'],
   ['diff', 'Referenced column "unknown_parts" not found'],
   ['show x', 'Referenced column "mount" not found'],
-  ['report drift', 'Table with name interrupted_runs does not exist'],
+  ['report drift', 'Table Function with name assessed_targets does not exist'],
   ['export --out exported', 'Table with name additions does not exist'],
   ['lake publish --lake lake', 'Referenced column "namespace" not found'],
 ])('%s says that a warehouse is of an earlier version', async (command, lacking) => {
