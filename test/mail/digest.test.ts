@@ -193,6 +193,18 @@ describe('a digest', () => {
     expect(subject).not.toContain('own');
   });
 
+  test('a metric of a user with a misspelt header is not known, and the digest says which line is wrong', async () => {
+    const root = await tempFolder();
+    await mkdir(join(root, 'queries/mail/metrics'), { recursive: true });
+    await writeFile(join(root, 'queries/mail/metrics/own.sql'), '-- label: own\n-- souces: agents\nselect 1 as value');
+    const warehouse = await createMailWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
+    const { text } = await warehouse.digest(FIRST, { files: createSqlFiles([root, PACKAGE_ROOT]) });
+    expect(text).toContain(
+      'queries/mail/metrics/own.sql: unknown header line `-- souces: …`: did you mean sources?: —\n',
+    );
+  });
+
   test('shows no change for a run without a complete pull, and that the number is stale', async () => {
     const { text, html } = (await failedRun()).message;
     expect(text).toContain('workspaces drifting: 3 (no change), stale');
