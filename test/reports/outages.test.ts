@@ -25,4 +25,8 @@ test('a service that is down is one line of the banner, and each of its sources 
   expect(rows).toContainEqual(
     expect.stringMatching(/^leaf_certificates.*consul.*failed.*mesh\.ca-leaf\.read at consul/su),
   );
+  const [run] = await place.rows('select run_id from runs');
+  const page = parseElements(await readFile(join(place.folder, `out/runs/${run?.run_id}.html`), 'utf8'));
+  const rules = page.filter(({ tag, text }) => tag === 'td' && /^leaf-/u.test(text)).map(({ text }) => text);
+  expect(rules).toEqual(['leaf-expiring', 'leaf-from-old-root, signer-not-shown, weak-certificate-key']);
 });

@@ -70,7 +70,13 @@ describe('the storage report', () => {
     });
     expect(data.protection).toMatchObject([{ volumes: 4, unprotected: 0, unknown: 3 }]);
     expect([data.unprotected, data.stale_snapshots]).toEqual([[], []]);
-    expect(data.summary).toMatchObject({ unprotected: 0, protection_unknown: 3, stale_snapshots: 0, age_unknown: 1, stale_unknown: 2 });
+    expect(data.summary).toMatchObject({
+      unprotected: 0,
+      protection_unknown: 3,
+      stale_snapshots: 0,
+      age_unknown: 1,
+      stale_unknown: 2,
+    });
   });
 
   it('is not clean where a snapshot names no volume, or one of a plugin that does not list its volumes', async () => {

@@ -181,7 +181,7 @@ function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date) {
 }
 
 /** More lines would push the first finding off the screen. The list of sources has all sources. */
-const MAX_OUTAGES = 10;
+export const MAX_OUTAGES = 10;
 
 /** The stale sources, those of a target with the same state together: one service that is down is one line, with the first reason. */
 function groupOutages<T extends { target: string; source: string; status: string; as_of: string; error: string }>(
