@@ -155,6 +155,6 @@ select
     if(lost_claims = 0, null, coalesce(format('{:,}', lost_claims), '?') || ' claimed only by finished allocations'),
     if(missing = 0, null, coalesce(format('{:,}', missing), '?') || ' missing in the provider'),
     if(orphaned = 0, null, coalesce(format('{:,}', orphaned), '?') || ' in the provider and not registered'),
-    case unknown_parts when 0 then null when 1 then '1 part is not known' else format('{} parts are not known', unknown_parts) end
+    case unknown_parts when 0 then null when 1 then '1 part is not known' else format('{:,} parts are not known', unknown_parts) end
   ) as headline,
 from counted;
