@@ -34,7 +34,7 @@ select
     when has_resources and is_stale and drifts_long then format(
       'Workspace {} has {}, was last applied on {}, and drifts since {}',
       coalesce(workspace_name, external_id),
-      case when current_rum_count = 1 then '1 resource' else format('{} resources', current_rum_count) end,
+      case when current_rum_count = 1 then '1 resource' else format('{:,} resources', current_rum_count) end,
       strftime(applied_at, '%Y-%m-%d'),
       strftime(drifts_since, '%Y-%m-%d')
     )

@@ -43,7 +43,7 @@ select
       'Agent pool {} has no live agent ({} known, {})',
       coalesce(agent_pools.name, agent_pools.pool_id),
       coalesce(counted.agents, 0),
-      if(users.are_listed, format('{} workspaces attached', users.workspaces), 'its workspaces are not listed')
+      if(users.are_listed, format('{:,} {} attached', users.workspaces, if(users.workspaces = 1, 'workspace', 'workspaces')), 'its workspaces are not listed')
     )
   end as title,
   json_object(

@@ -28,7 +28,7 @@ with
       try_cast(resolved as bigint) as resolved,
       try_cast(deleted as bigint) as deleted,
       coalesce(try_cast(unwatched as bigint), 0) as unwatched,
-      exists (from mail_sources where stale and source in (select unnest(string_split_regex(written.sources, ' *, *')))) as is_stale,
+      exists (from mail_sources where stale and (written.sources = 'all' or source in (select unnest(string_split_regex(written.sources, ' *, *'))))) as is_stale,
     from written
   ),
   compared as (

@@ -1,15 +1,21 @@
--- grain: one row per target of mail_routes and reason for which rules could not be assessed, those that can report the worst first
+-- grain: one row per target of mail_routes and time since when rules could not be assessed there, those that can report the worst first; reason: the first of theirs
 -- parameters: $as_of; $since
+with
+  gaps as (
+    select target, rule, reason, since, list_position(['info', 'warning', 'critical'], severity) as rank
+    from unassessed_rules
+    where
+      target in (select target from mail_routes)
+      and since <= $as_of::timestamptz
+      and coalesce(ended_at > $as_of::timestamptz, true)
+  )
 select
-  list(gaps.rule order by gaps.rule) as rules,
-  concat(gaps.target, ': ', string_agg(gaps.rule, ', ' order by gaps.rule)) as names,
-  gaps.reason,
-  min(gaps.since) as since,
-  coalesce(min(gaps.since) > $since::timestamptz, true) as changed,
-from unassessed_rules as gaps
-where
-  gaps.target in (select target from mail_routes)
-  and gaps.since <= $as_of::timestamptz
-  and coalesce(gaps.ended_at > $as_of::timestamptz, true)
-group by gaps.target, gaps.reason
-order by max(list_position(['info', 'warning', 'critical'], gaps.severity)) desc, gaps.target, since, gaps.reason;
+  list(rule order by rule) as rules,
+  concat(target, ': ', string_agg(rule, ', ' order by rule)) as names,
+  first(reason order by rank desc, reason) as reason,
+  count(distinct reason) > 1 as has_more_reasons,
+  since,
+  coalesce(since > $since::timestamptz, true) as changed,
+from gaps
+group by target, since
+order by max(rank) desc, target, since;

@@ -1,4 +1,4 @@
--- grain: one row per pull that is not complete, rule that cannot be assessed since the run, and action that failed
+-- grain: one row per pull that is not complete, reason for which rules of a target cannot be assessed since the run, and action that failed
 -- title: What failed, and why
 -- order: 1
 -- empty: Everything that the run tried is complete.
@@ -7,9 +7,10 @@ select 'pull' as what, target, source as name, status, coalesce(error, note) as 
 from pulls
 where run_id = $run_id and status not in ('complete', 'left-out', 'unsupported')
 union all
-select 'rule', target, rule, 'not assessed', reason
+select 'rule', target, string_agg(rule, ', ' order by rule), 'not assessed', reason
 from unassessed_rules
 where since = $started_at::timestamptz
+group by target, reason
 union all
 select 'action', target, operation, status, reason
 from actions

@@ -10,6 +10,11 @@ export function closestMatch(name: string, known: Iterable<string>): string | un
   return ranked.find(({ candidate }) => candidate.toLowerCase().includes(lower))?.candidate;
 }
 
+/** Whether a name is a known one but for one letter, or two where it is long: it is meant to be that. */
+export function isMisspelt(name: string, known: readonly string[]): boolean {
+  return known.some((one) => distance(name, one) <= (name.length > 5 ? 2 : 1));
+}
+
 /** Names in a message: more say no more. */
 const MAX_NAMES = 30;
 

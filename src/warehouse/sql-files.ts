@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { isMisspelt, suggestName } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { REGULAR_FILE, readNamedFile } from '../core/fs.ts';
 import { findFile, PACKAGE_ROOT } from '../core/paths.ts';
@@ -58,13 +59,32 @@ export function quoteLiteral(text: string): string {
 
 /** Reads the `-- key: value` lines at the top of a SQL file. */
 export function parseHeader(sql: string): Readonly<Record<string, string>> {
-  const header: Record<string, string> = {};
-  for (const line of sql.split('\n')) {
-    const match = /^--\s*([a-z_]+):\s*(.*\S)\s*$/u.exec(line);
-    if (match?.[1] && match[2]) header[match[1]] = match[2];
-    else if (!line.startsWith('--') && line.trim() !== '') break;
-  }
-  return header;
+  return Object.fromEntries(headerLines(sql).flatMap(({ key, value }) => (key && value ? [[key, value]] : [])));
+}
+
+/** The comments at the top of a SQL file; those that are sentences have no `key`. */
+function headerLines(sql: string) {
+  const lines = sql.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('--') && line.trim() !== '');
+  return lines.slice(0, end < 0 ? lines.length : end).map((line) => {
+    const { key, value } = /^--\s*(?<key>[a-z_]+):(?!\/\/)\s*(?<value>.*\S)?\s*$/u.exec(line)?.groups ?? {};
+    return { key, value, isSentence: key === undefined && /^--\s*\S/u.test(line) };
+  });
+}
+
+/** Names the first line that is misspelt: it would be ignored without a word. One that follows a sentence belongs to it. */
+export function findHeaderFault(name: string, sql: string, known: readonly string[]): string | undefined {
+  const lines = headerLines(sql);
+  const isFault = (key: string) => !known.includes(key) && isMisspelt(key, known);
+  const found = lines.find(({ key }, at) => key && isFault(key) && !lines[at - 1]?.isSentence)?.key;
+  if (found === undefined) return undefined;
+  return `queries/${name}.sql: unknown header line \`-- ${found}: …\`: ${suggestName(found, known)}`;
+}
+
+/** @throws TidemarkError DATA for what `findHeaderFault` finds */
+export function checkHeader(name: string, sql: string, known: readonly string[]): void {
+  const fault = findHeaderFault(name, sql, known);
+  if (fault) throw new TidemarkError('DATA', fault);
 }
 
 /** `a, b`, as a header or a template writes it. */

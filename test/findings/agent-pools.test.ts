@@ -141,6 +141,7 @@ describe('agent pools', () => {
       'agentless',
       'dead',
     ]);
+    expect(rows.map(({ title }) => title).join()).not.toMatch(/\b1 workspaces/u);
     const unlisted = rows.filter(({ severity }) => severity === 'warning');
     expect(unlisted.map(({ subject_id }) => subject_id)).toEqual(['open-workspaces-renamed', 'workspaces-unlisted']);
     expect(unlisted.at(-1)).toMatchObject({

@@ -180,6 +180,7 @@ test.each([
   [HEAD.replace('-- severity: warning\n', ''), 'the header line `-- severity: …` is missing'],
   [HEAD.replace('warning', 'dire'), 'the header line `-- severity: …` is not one of info, warning, critical'],
   [HEAD.replace('-- sources: workspaces\n', ''), 'the header line `-- sources: …` is missing'],
+  [`${HEAD}-- prove: complete listing of workspaces\n`, 'unknown header line `-- prove: …`: did you mean proves?'],
 ])('a head without what it must say is refused with the file and the line', async (head, words) => {
   const root = await ownRules({ own: `${head}select 1` });
   const error = `queries/findings/own.sql: ${words}`;
@@ -187,6 +188,18 @@ test.each([
   const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
   expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], open: 1 });
+});
+
+test('comments that are sentences are no lines of a head, whatever colon they have', async () => {
+  const comments = [
+    '-- Note: the explorer is asked first.',
+    '-- https://wiki.acme.example/rules',
+    '-- where the listing is whole, this is',
+    '-- provable: all of them are listed',
+    '-- parameters: $as_of',
+  ];
+  const root = await ownRules({ own: `${HEAD}${comments.join('\n')}\nselect 1 -- prove: nothing\n-- prove: nothing` });
+  expect(readRules(createSqlFiles([root, PACKAGE_ROOT])).invalid).toEqual([]);
 });
 
 test('a rule whose head cannot be read any more is not assessed, and its finding says so until it can be read again', async () => {

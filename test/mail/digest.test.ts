@@ -86,6 +86,26 @@ describe('a digest', () => {
     expect(html).toContain('the list is partial');
   });
 
+  test('tells what is new before what could not be assessed, which is a line for each target and time, at most ten', async () => {
+    const warehouse = await quietRun();
+    await warehouse.database.run(
+      `insert into unassessed_rules by name
+       select
+         'acme' as target, 'rule-' || n as rule, if(n = 2, 'critical', 'info') as severity, 'reason ' || n as reason,
+         $at::timestamptz - to_hours(n // 3) as since,
+       from range(1, 36) as numbers(n)`,
+      { at: FIRST },
+    );
+    const { text, html } = await warehouse.digest(FIRST);
+    const lines = text.split('\n');
+    const begin = lines.findIndex((line) => line.startsWith('NOT ASSESSED'));
+    expect(lines.indexOf('New: 0')).toBeLessThan(begin);
+    expect(text).toContain('Nothing new among what was assessed.');
+    expect(lines[begin + 1]).toBe('- acme: rule-1, rule-2: reason 2; … (since 2026-11-18 02:15 UTC)');
+    expect(lines.slice(begin + 1, begin + 12).at(-1)).toBe('- and 2 more');
+    expect(html.indexOf('New: 0')).toBeLessThan(html.indexOf('Not assessed: '));
+  });
+
   test('has nothing to compare with at first, and lists nothing as new', async () => {
     const warehouse = await createMailWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a')] });
@@ -193,10 +213,24 @@ describe('a digest', () => {
     expect(subject).not.toContain('own');
   });
 
+  test('a metric of a user with a misspelt header is not known, and the digest says which line is wrong', async () => {
+    const root = await tempFolder();
+    await mkdir(join(root, 'queries/mail/metrics'), { recursive: true });
+    await writeFile(join(root, 'queries/mail/metrics/own.sql'), '-- label: own\n-- souces: agents\nselect 1 as value');
+    const warehouse = await createMailWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
+    const { text } = await warehouse.digest(FIRST, { files: createSqlFiles([root, PACKAGE_ROOT]) });
+    expect(text).toContain(
+      'queries/mail/metrics/own.sql: unknown header line `-- souces: …`: did you mean sources?: —\n',
+    );
+  });
+
   test('shows no change for a run without a complete pull, and that the number is stale', async () => {
     const { text, html } = (await failedRun()).message;
     expect(text).toContain('workspaces drifting: 3 (no change), stale');
     expect(html).toContain('workspaces drifting (stale)');
+    expect(text).toMatch(/^critical findings: .*, stale$/mu);
+    expect(text).toMatch(/^open findings: .*, stale$/mu);
     expect((await secondRun()).message.text).not.toContain(', stale');
   });
 

@@ -230,6 +230,14 @@ test('an empty saved query is named', async () => {
   }
 });
 
+test('an unknown line of a header is named, with the nearest that there is', async () => {
+  const folder = await tempFolder();
+  await mkdir(join(folder, 'queries', 'saved'), { recursive: true });
+  await writeFile(join(folder, 'queries', 'saved', 'own.sql'), '-- title: Own\n-- params: days integer\nselect 1');
+  const message = 'queries/saved/own.sql: unknown header line `-- params: …`: did you mean param?';
+  expect(() => findSavedQuery(loadSavedQueries([folder]), 'own')).toThrow(message);
+});
+
 test('drift that is not assessed has not ended, and drift that its count contradicts is not assessed', async () => {
   const { pull, database } = await createReportWarehouse();
   await pull(FIRST, { workspaces: [workspace('blue', { drifted: true }), workspace('red', { drifted: true })] });

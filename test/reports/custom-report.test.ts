@@ -206,6 +206,11 @@ describe('a custom report', () => {
       /sources\.sql: `sources` is a reserved name/u,
     ],
     [
+      'an unknown line of a header',
+      { 'queries/reports/mine/list.sql': '-- souces: workspaces\nselect 1 as x' },
+      'queries/reports/mine/list.sql: unknown header line `-- souces: …`: did you mean sources?',
+    ],
+    [
       'a query of two statements',
       { 'queries/reports/mine/list.sql': 'select 1 as x; select 2 as x' },
       /queries\/reports\/mine\/list\.sql: .*several/u,

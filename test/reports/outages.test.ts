@@ -14,6 +14,12 @@ test('a service that is down is one line of the banner, and each of its sources 
     config.targets = [consul];
   });
   await place.tidemark(['run', 'nightly']);
+  const text = await readFile(join(place.folder, 'out/certificates.txt'), 'utf8');
+  expect(text.match(/^STALE: .*$/gmu)).toEqual([
+    expect.stringMatching(
+      /^STALE: consul: ca_roots, leaf_certificates: never pulled completely; last pull failed: .*; …$/u,
+    ),
+  ]);
   const elements = parseElements(await readFile(join(place.folder, 'out/certificates.html'), 'utf8'));
   const banner = elements.find((element) => hasClass(element, 'banner'))?.text ?? '';
   expect(banner.match(/last pull failed/gu)).toHaveLength(1);
@@ -25,4 +31,8 @@ test('a service that is down is one line of the banner, and each of its sources 
   expect(rows).toContainEqual(
     expect.stringMatching(/^leaf_certificates.*consul.*failed.*mesh\.ca-leaf\.read at consul/su),
   );
+  const [run] = await place.rows('select run_id from runs');
+  const page = parseElements(await readFile(join(place.folder, `out/runs/${run?.run_id}.html`), 'utf8'));
+  const rules = page.filter(({ tag, text }) => tag === 'td' && /^leaf-/u.test(text)).map(({ text }) => text);
+  expect(rules).toEqual(['leaf-expiring', 'leaf-from-old-root, signer-not-shown, weak-certificate-key']);
 });

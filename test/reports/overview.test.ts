@@ -42,6 +42,16 @@ describe('the overview', () => {
     ]);
   });
 
+  it('says that the sources of critical rules are stale which no other report shows', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')], acl_policies: 'failed', autoscaler_health: 'failed' });
+    const { sources } = await warehouse.data('overview', FIRST, []);
+    expect(sources.filter(({ stale }) => stale).map(({ source }) => source)).toEqual([
+      'acl_policies',
+      'autoscaler_health',
+    ]);
+  });
+
   it('counts expired and expiring certificates separately', async () => {
     const warehouse = await createReportWarehouse();
     const root = (root_id: string, not_after: string) => ({ root_id, active: true, not_before: FIRST, not_after });

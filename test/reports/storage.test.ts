@@ -70,7 +70,29 @@ describe('the storage report', () => {
     });
     expect(data.protection).toMatchObject([{ volumes: 4, unprotected: 0, unknown: 3 }]);
     expect([data.unprotected, data.stale_snapshots]).toEqual([[], []]);
-    expect(data.summary).toMatchObject({ unprotected: 0, protection_unknown: 3, stale_snapshots: 0, age_unknown: 1 });
+    expect(data.summary).toMatchObject({
+      unprotected: 0,
+      protection_unknown: 3,
+      stale_snapshots: 0,
+      age_unknown: 1,
+      stale_unknown: 2,
+    });
+  });
+
+  it('is not clean where a snapshot names no volume, or one of a plugin that does not list its volumes', async () => {
+    const nfs = { plugin_id: 'nfs' };
+    const data = await pull({
+      volumes: [volume('a'), volume('b', nfs)],
+      external_volumes: [external('a')],
+      volume_snapshot_listings: [listing, { ...listing, ...nfs }],
+      external_volume_listings: [listing, { supported: false, ...nfs }],
+      volume_snapshots: [
+        snapshot('sourceless', 'a', AS_OF, { external_source_volume_id: null }),
+        snapshot('elsewhere', 'x', AS_OF, nfs),
+        snapshot('certain', 'b', AS_OF, nfs),
+      ],
+    });
+    expect(data.summary).toMatchObject({ stale_snapshots: 0, age_unknown: 0, stale_unknown: 2 });
   });
 
   it('counts volumes of which the service does not report what decides', async () => {

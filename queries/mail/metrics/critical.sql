@@ -2,6 +2,7 @@
 -- subject: 5
 -- report: overview
 -- label: critical findings
+-- sources: all
 -- one: critical
 -- many: critical
 -- grain: one row

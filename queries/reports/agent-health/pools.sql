@@ -67,8 +67,8 @@ with
       case
         when counted.workspaces is null then 'not listed'
         when counted.workspaces = 0 then null
-        when known.target is not null and coalesce(members.may_be_live, 0) = 0 then format('{} {}', counted.workspaces, if(counted.workspaces = 1, 'waits', 'wait'))
-        else format('{} attached', counted.workspaces)
+        when known.target is not null and coalesce(members.may_be_live, 0) = 0 then format('{:,} {}', counted.workspaces, if(counted.workspaces = 1, 'waits', 'wait'))
+        else format('{:,} attached', counted.workspaces)
       end as who,
       if(counted.workspaces >= counted.named, links.names, null) as names,
       if(known.target is null, null, coalesce(members.agents, 0)) as agents,

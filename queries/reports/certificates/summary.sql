@@ -89,5 +89,5 @@ select
     || if(ending = 1, ' expires soon or has expired', ' expire soon or have expired')
   end
   || case of_old_roots when 0 then '' when 1 then '; 1 service keeps a certificate of an old root' else format('; {:,} services keep a certificate of an old root', of_old_roots) end
-  || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end as headline,
+  || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {:,} parts are not known', unknown_parts) end as headline,
 from counted;

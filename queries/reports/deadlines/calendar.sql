@@ -1,6 +1,6 @@
 -- grain: one row per event of deadlines.ics: what ended within 30 days, or ends within 400
 -- title: The calendar
--- uid: the same for as long as its subject has one ID, so that a calendar moves the event instead of adding another
+-- `uid` is the same for as long as its subject has one ID, so that a calendar moves the event instead of adding another
 select
   md5(to_json([target, kind, subject_id])::varchar) || '@tidemark' as uid,
   strftime(timezone('UTC', ends_at), '%Y%m%dT%H%M%SZ') as starts,

@@ -108,5 +108,5 @@ select
     else ''
   end
   || format('{:,} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue'))
-  || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end as headline,
+  || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {:,} parts are not known', unknown_parts) end as headline,
 from counted;

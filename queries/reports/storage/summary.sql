@@ -2,7 +2,7 @@
 -- title: Storage
 -- order: 6
 -- rules: volume-unschedulable, lost-volume-claim, missing-external-volume, orphaned-external-volume, unprotected-volume, stale-snapshot, abnormal-external-volume
--- unknown: protection_unknown, not_reported, abnormal_unknown, age_unknown, unknown_parts
+-- unknown: protection_unknown, not_reported, abnormal_unknown, stale_unknown, unknown_parts
 -- sources: external_volumes, volume_snapshots, volumes
 -- about: Volumes of the scheduler compared with their storage providers: volumes that cannot be scheduled, are claimed only by finished allocations, are missing, orphaned or unprotected, and stale snapshots. What could not be listed is unknown and not counted.
 with
@@ -84,7 +84,8 @@ with
       if(count(*) = 0, 0, sum(size_bytes)) as snapshot_bytes,
       count(*) filter ((old or is_volume_missing) and is_known) as stale_snapshots,
       if(stale_snapshots = 0, 0, sum(size_bytes) filter ((old or is_volume_missing) and is_known)) as stale_snapshot_bytes,
-      count(*) filter (created_at is null and not is_volume_missing and is_known) as age_unknown,
+      count(*) filter (created_at is null and is_volume_missing is not true and is_known) as age_unknown,
+      count(*) filter (is_unknown) as stale_unknown,
     from snapshot_staleness_at($as_of, $stale_snapshot_days)
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
@@ -154,6 +155,6 @@ select
     if(lost_claims = 0, null, coalesce(format('{:,}', lost_claims), '?') || ' claimed only by finished allocations'),
     if(missing = 0, null, coalesce(format('{:,}', missing), '?') || ' missing in the provider'),
     if(orphaned = 0, null, coalesce(format('{:,}', orphaned), '?') || ' in the provider and not registered'),
-    case unknown_parts when 0 then null when 1 then '1 part is not known' else format('{} parts are not known', unknown_parts) end
+    case unknown_parts when 0 then null when 1 then '1 part is not known' else format('{:,} parts are not known', unknown_parts) end
   ) as headline,
 from counted;

@@ -1,6 +1,7 @@
 import { loadGuide } from '../../tell/findings/guide.ts';
 import { toLeadLine } from '../../tell/reports/lead.ts';
 import { createProductLinker } from '../../tell/reports/links.ts';
+import { groupOutages } from '../../tell/reports/renderer.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import { MAX_SOURCES, readSources, staleParams } from './catalogue.ts';
 import { findChanges } from './nights.ts';
@@ -40,7 +41,7 @@ export async function sendHome(exchange: Exchange): Promise<void> {
     isPublished,
     last: run ? { ...run, age_ms: at.getTime() - Date.parse(run.finished_at ?? run.started_at ?? '') } : null,
     targets,
-    stale: sources.filter(({ state }) => state !== 'fresh'),
+    ...groupOutages(sources.filter(({ state }) => state !== 'fresh')),
     runs,
   });
 }

@@ -4,7 +4,7 @@ import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { NO_POOL_USE } from '../../services/platform/operations.ts';
 import { type Database, describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
-import { parseHeader, quoteLiteral, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
+import { checkHeader, parseHeader, quoteLiteral, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 
@@ -43,7 +43,12 @@ export function findRule({ rules, invalid }: ReturnType<typeof readRules>, name:
 /** Jobs that follow each other are one night's work. What was read longer ago describes another state of the service. */
 const DEFAULT_WITHIN_MINUTES = 60;
 
+/** The lines that a header may have. */
+const LINES =
+  'rule severity worst subject sources elsewhere within proves asks judges needs many repair repaired_by'.split(' ');
+
 function parseRule(name: string, sql: string, filled: ReadonlySet<string>) {
+  checkHeader(`findings/${name}`, sql, LINES);
   const header = parseHeader(sql);
   const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
   const severity = parseSeverity(name, 'severity', line('severity'));

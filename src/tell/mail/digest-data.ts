@@ -7,7 +7,7 @@ import { renderChangesBetween } from '../../warehouse/changes.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { parseHeader, splitList } from '../../warehouse/sql-files.ts';
+import { findHeaderFault, parseHeader, splitList } from '../../warehouse/sql-files.ts';
 import { thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
@@ -98,14 +98,19 @@ async function readChanges({ database, files }: ComposeOptions, params: SqlParam
   return queryFile(database, 'mail/changes', files.render('mail/changes', { changes }), params);
 }
 
+/** The lines that the header of a metric may have. */
+const METRIC_LINES = ['label', 'order', 'report', 'one', 'many', 'subject', 'trend', 'sources'];
+
 /** The header and the row of each file of `queries/mail/metrics/`: those of sources that some target has, whose query returns a row. */
 async function readMetrics({ files, config }: ComposeOptions, query: (name: string) => Promise<readonly Row[]>) {
   const leftOut = findLeftOut(config.targets);
   const metrics: Row[] = [];
   for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {
-    const header = parseHeader(files.read(`mail/metrics/${name}`));
+    const sql = files.read(`mail/metrics/${name}`);
+    const fault = findHeaderFault(`mail/metrics/${name}`, sql, METRIC_LINES);
+    const header = parseHeader(sql);
     if (isAbsent(splitList(header.sources), leftOut)) continue;
-    const rows = await query(`metrics/${name}`);
+    const rows = fault ? [{ label: fault, value: null }] : await query(`metrics/${name}`); // the mail goes, and says so
     metrics.push(...rows.map((row) => ({ label: name, ...header, ...row })));
   }
   return metrics;

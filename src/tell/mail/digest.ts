@@ -5,6 +5,7 @@ import { plural } from '../../core/plural.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
 import { createProductLinker, findingSubject, type SubjectRef } from '../reports/links.ts';
+import { MAX_OUTAGES } from '../reports/renderer.ts';
 import { runPath } from '../reports/run-page.ts';
 import type { SubjectLinker } from '../reports/subjects.ts';
 import type { ComposeOptions, DigestData } from './digest-data.ts';
@@ -53,8 +54,8 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     sparklines: data.trend.map(cleanRow),
     oldest: cutRows(isLongInterval ? data.oldest : [], maxLines),
     counts: data.counts,
-    stale: cutRows(data.stale, maxLines),
-    unassessed: cutRows(data.unassessed, maxLines),
+    stale: cutRows(data.stale, Math.min(maxLines, MAX_OUTAGES)),
+    unassessed: cutRows(data.unassessed, Math.min(maxLines, MAX_OUTAGES)),
     changes: data.changes.map(cleanRow),
     deadlines: cutRows(data.deadlines, maxLines),
     links: reportsUrl === undefined ? [] : listLinks(options, reportsUrl),

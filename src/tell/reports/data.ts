@@ -6,11 +6,12 @@ import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
+import { checkHeader } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { allInOrder, type Queries, shareConnections } from './connections.ts';
-import { loadReports, type Report } from './definitions.ts';
+import { DATASET_LINES, loadReports, type Report } from './definitions.ts';
 
 /** State of one source of one target, as `NAME.json` shows it. */
 export interface SourceState {
@@ -95,10 +96,11 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
   return [...new Set(names)].map((name) => findNamed([...reports.values()], 'report', name));
 }
 
-/** Runs the queries of a report. @throws TidemarkError DATA naming the file whose query fails */
+/** Runs the queries of a report. @throws TidemarkError DATA naming the file whose header or query fails */
 export async function readReport(report: Report, reader: ReportReader): Promise<ReportData> {
   const { options, queries, sources: states, summaries } = reader;
   const params = reportParams(report, reader.params);
+  for (const { file, sql } of [report.summary, ...report.datasets]) checkHeader(file, sql, DATASET_LINES);
   const [summary, tables] = await allInOrder([
     summaries?.get(report.name) ?? hideUnknown(report, await querySummary(queries, report, params), states),
     allInOrder(report.datasets.map(({ file, sql }) => queryFile(queries, file, sql, params))),

@@ -3,6 +3,12 @@ import { discoverFiles, findFile } from '../../core/paths.ts';
 import { parseHeader, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { toHeading } from './format.ts';
 
+/** The lines that a header may have. */
+export const DATASET_LINES =
+  'title about sources empty counted labels hidden links subjects pages details strips legend limit rules unknown order'.split(
+    ' ',
+  );
+
 /** One SQL file of a report, which is one variable of its templates. */
 export type Dataset = Readonly<ReturnType<typeof loadDataset>>;
 

@@ -181,17 +181,15 @@ function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date) {
 }
 
 /** More lines would push the first finding off the screen. The list of sources has all sources. */
-const MAX_OUTAGES = 10;
+export const MAX_OUTAGES = 10;
 
 /** The stale sources, those of a target with the same state together: one service that is down is one line, with the first reason. */
-function groupOutages<T extends { target: string; source: string; status: string; as_of: string; error: string }>(
-  stale: readonly T[],
-) {
+export function groupOutages<T extends Readonly<Record<string, unknown>>>(stale: readonly T[]) {
   const groups = groupBy(stale, ({ target, status, as_of }) => JSON.stringify([target, status, as_of]));
   const outages = [...groups.values()].map((states) => ({
-    ...(states.find(({ error }) => error !== '') ?? states[0]),
+    ...(states.find(({ error }) => error) ?? states[0]),
     sources: states.map(({ source }) => source),
-    hasMore: states.filter(({ error }) => error !== '').length > 1,
+    hasMore: states.filter(({ error }) => error).length > 1,
     isLifecycle: states.some(({ source }) => source === 'lifecycle'),
   }));
   return { outages: outages.slice(0, MAX_OUTAGES), moreOutages: Math.max(0, outages.length - MAX_OUTAGES) };

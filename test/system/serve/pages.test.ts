@@ -46,6 +46,20 @@ describe('the home page', () => {
     expect((await served.get('/tables', HTML)).status).toBe(200);
   });
 
+  test('tells what is stale in a target once, with the first reason', async () => {
+    const project = await copyServedProject();
+    await changePublished(project, (database) =>
+      database.run(
+        `update pulls set status = 'failed', error = 'down: ' || source where source in ('keys', 'kms_providers')`,
+      ),
+    );
+    const served = await startServe(project);
+    const shown = parseElements((await served.get('/', HTML)).body);
+    const banner = shown.find(({ attributes }) => attributes.class === 'banner')?.text;
+    const line = 'vault: keys, kms_providers — never pulled completely; last pull failed: down: keys; …';
+    expect(banner).toContain(line);
+  });
+
   test('says when the data was published, the last run, and that old data is stale', async () => {
     const shown = await text('/');
     expect(shown).toMatch(/Published \d{4}-\d\d-\d\d \d\d:\d\d\./u);
