@@ -225,6 +225,9 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
     return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after, answer: 'ambiguous' };
   if (precondition.state === 'satisfied')
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
+  // Before the call it was there. What is gone without a proof, as the last item of its list, may be gone by the call.
+  if (method === 'DELETE' && precondition.state === 'unknown' && reading.isAbsent)
+    return { status: 'unconfirmed', reason: `${message}; ${precondition.reason}`, after, answer: 'ambiguous' };
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
