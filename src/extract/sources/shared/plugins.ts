@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { textAt } from '../../../core/json-path.ts';
-import { catchFailure, isRejection, ServiceError } from '../../../http/errors.ts';
+import { catchFailure, isRejection, lacksEndpoint, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
@@ -178,9 +178,9 @@ function describePlugins(
   });
 }
 
-/** A server without the list, a gateway that does not know it (405, 501), or a token that may not ask. */
-const isRefused = ({ failure, status }: ServiceError): boolean =>
-  ['not-found', 'forbidden', 'invalid'].includes(failure) || status === 501;
+/** A server without the list, or a token that may not ask. */
+const isRefused = (error: ServiceError): boolean =>
+  lacksEndpoint(error) || ['forbidden', 'invalid'].includes(error.failure);
 
 /** The items of the list of plugins by their IDs; or why it does not show them. Only the real product has it. */
 async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>, isExpected = isRefused) {
