@@ -6,7 +6,15 @@ import { mayBeDone } from '../services/classify-error.ts';
 import { explainWrapping } from '../services/response.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { Precondition } from './define.ts';
-import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
+import {
+  type ActionIntent,
+  type ActionOutcome,
+  type ActionStatus,
+  explainLater,
+  findLater,
+  isUnsettled,
+  type LedgerEntry,
+} from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
 import { type ApplyContext, type Attempt, readRepeatedly, rethrowUnexpected, tryObserve } from './observe-action.ts';
 import { findingIds } from './plan-file.ts';
@@ -37,11 +45,21 @@ export async function executeAction(attempt: Attempt): Promise<Execution> {
   if (precondition.state === 'unknown') return { result: await recordUnsent(attempt, 'failed', precondition.reason) };
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition);
+  const later = findSinceUndone(attempt);
+  if (later) return { result: await recordUnsent(attempt, 'skipped', explainLater(later)) };
   // To read the subject may have taken as long as the service asked to wait.
   if (await isAccepted(attempt)) return { result: await recordUnsent(attempt, 'skipped', ACCEPTED) };
   await attempt.ledger.record(intent);
   const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
+}
+
+/** The plan that has changed the subject of an undo since it was planned. */
+function findSinceUndone({ plan, action, ledger: { entries } }: Attempt) {
+  return [...entries.values()]
+    .filter(({ plan_id, finding_id }) => plan_id === plan.undoes && finding_id === action.finding_id)
+    .map((undone) => findLater(entries, undone, action))
+    .find((later) => later !== undefined && later.plan_id !== plan.plan_id);
 }
 
 export const ACCEPTED = 'the finding was accepted since the plan was made';
@@ -225,6 +243,9 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
     return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after, answer: 'ambiguous' };
   if (precondition.state === 'satisfied')
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
+  // Before the call it was there. What is gone without a proof, as the last item of its list, may be gone by the call.
+  if (method === 'DELETE' && precondition.state === 'unknown' && reading.isAbsent)
+    return { status: 'unconfirmed', reason: `${message}; ${precondition.reason}`, after, answer: 'ambiguous' };
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';

@@ -85,21 +85,25 @@ export async function planJobPlaybooks(
     const approvedBy = normalizeApprover(by);
     const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
     const refused = await catchRefusal(context, name, async () => {
-      const ledger = mode === 'apply' ? await readLedger(config, warehouse) : new Map<string, LedgerEntry>();
+      const ledger = await readLedger(config, warehouse);
       const entries = [...ledger.values()].filter(({ playbook }) => playbook === name);
       const excluded = new Map<string, string>();
-      for (const plan of await listUnfinished(config, entries, { job: job.name, approvedBy }, context.clock.now())) {
+      const applied = mode === 'apply' ? entries : [];
+      for (const plan of await listUnfinished(config, applied, { job: job.name, approvedBy }, context.clock.now())) {
         plans.push({ ...base, plan, file: planFile(config, plan.plan_id) });
         const reason = 'an earlier plan of the job is continued for it';
         for (const id of plan.actions.flatMap(findingIds)) excluded.set(id, reason);
       }
-      // What an expired plan left open is read again, so that the new plan does not repeat it.
+      // What a plan left open is read again, so that the new plan does not repeat it.
       const sinceMs = context.clock.now().getTime() - DOUBT_DAYS * DAY_MS;
       const isDue = (entry: LedgerEntry) => entry.event === 'intent' || Date.parse(entry.started_at) >= sinceMs;
       const isWanted = (entry: LedgerEntry) => entry.playbook === name && isUnsettled(entry) && isDue(entry);
       const settle = () => settleLedger({ config, context, warehouse, playbooks, isWanted });
-      const isHeld = plans.some((one) => isLocked(one.refused));
-      if (entries.some(isWanted)) await waitForLock(patience(config, isHeld), context, settle);
+      const isHeld = mode === 'plan' || plans.some((one) => isLocked(one.refused));
+      const takeLock = (error: unknown) => {
+        if (mode === 'apply' || !isLocked(error)) throw error; // a plan can be made while a person applies one
+      };
+      if (entries.some(isWanted)) await waitForLock(patience(config, isHeld), context, settle).catch(takeLock);
       const playbook = findNamed(playbooks, 'playbook', name);
       const source = { config, context, warehouse, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
       const { plan, exceeded } = await createPlan(source);

@@ -91,8 +91,10 @@ export function takeFinal(entry: LedgerEntry | undefined): ActionOutcome | undef
   return entry?.event === 'outcome' && isFinal(entry) ? entry : undefined;
 }
 
+type Request = Pick<ActionIntent, 'operation' | 'target' | 'params'>;
+
 /** Equal for actions that send the same request, whatever its body. */
-export function identifyRequest(action: Pick<ActionIntent, 'operation' | 'target' | 'params'>): string {
+export function identifyRequest(action: Request): string {
   return canonicalJson([action.operation, action.target, action.params]);
 }
 
@@ -104,6 +106,31 @@ export function toKey({ plan_id, action_id }: ActionKey): string {
 
 /** The latest record of each action, in the order in which the actions were started. */
 export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
+
+/**
+ * A later plan that was applied to the subject of an action: it undid the action, or did it again after someone else had undone it.
+ * @param undoing what would undo it
+ */
+export function findLater(entries: LedgerEntries, row: Omit<LedgerEntry, 'event'>, undoing: Request) {
+  const all = [...entries.values()];
+  const place = all.findIndex((entry) => toKey(entry) === toKey(row));
+  const isSame = (other: Request) => identifyRequest(other) === identifyRequest(undoing);
+  // Only where the call names what the undo changes: two snapshots of one volume are created by the same call.
+  const isNamed = Object.entries(row.params).every(([name, value]) => undoing.params[name] === value);
+  const isAgain = (other: LedgerEntry) =>
+    isNamed && other.finding_id === row.finding_id && identifyRequest(other) === identifyRequest(row);
+  return all
+    .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
+    .flatMap((entry) => takeFinal(entry) ?? [])
+    .find((other) => {
+      const isOther = other.status === 'applied' && other.plan_id !== row.plan_id;
+      return isOther && (isSame(other) || isAgain(other));
+    });
+}
+
+export function explainLater({ plan_id }: Pick<ActionKey, 'plan_id'>): string {
+  return `plan ${plan_id} has changed it since`;
+}
 
 export function ledgerFile(data: string): string {
   return join(data, 'ledger.ndjson');

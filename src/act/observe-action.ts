@@ -49,7 +49,7 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   const wasDeleted = wasAccepted && getOperation(operation).method === 'DELETE';
   const { isAbsent, unproven } = wasDeleted ? PRESENT : await verifyAbsence(results, attempt);
   const reason = findUnanswered(results, definition) ?? unproven;
-  if (reason !== undefined) return unclear(reason);
+  if (reason !== undefined) return unclear(reason, isAbsent);
   const inputs = definition.schema.parse(guard.inputs);
   const observed = ask(() => definition.observe(results, inputs));
   const unfit = findUnfit(observed, context.redactor);
@@ -59,8 +59,7 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   /** Whether the call that returned `response` shows in what was observed. */
   const isConfirmed = (response: unknown) =>
     (ask(() => definition.isConfirmed?.(observed, inputs, response)) ?? precondition.state === 'satisfied') === true;
-  /** `isAbsenceProven`: the absence of a subject is part of the result, and is proven. */
-  return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
+  return { observed, precondition, isConfirmed, isAbsent, isAbsenceProven: isAbsent };
 }
 
 /** As `observeAction`; where a read fails, the precondition is unknown. */
@@ -71,8 +70,9 @@ export function tryObserve(attempt: Observed): Promise<Reading> {
   });
 }
 
-function unclear(reason: string) {
-  return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsenceProven: false };
+/** @param isAbsent whether the absence of a subject is part of the result: here it is not proven */
+function unclear(reason: string, isAbsent = false) {
+  return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsent, isAbsenceProven: false };
 }
 
 /** The read that the service cannot answer, where the playbook does not say that it has another use for that: nothing is known then. */

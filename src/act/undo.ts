@@ -3,7 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, explainInvalid, type NewAction, resolveDefinitions } from './action-call.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { explainUnsettled, identifyRequest, type LedgerRow, takeFinal, toKey, toLedgerRow } from './ledger.ts';
+import { explainLater, explainUnsettled, findLater, type LedgerRow, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { type Observed, tryObserve } from './observe-action.ts';
@@ -136,27 +136,9 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
   } catch (error) {
     return leaveOut(attempt.context.redactor.text(explainInvalid(error, 'the ledger')));
   }
-  const later = findLater(row, built, attempt);
-  if (later) return leaveOut(`plan ${later.plan_id} has changed it since`);
+  const later = findLater(attempt.ledger.entries, row, built);
+  if (later) return leaveOut(explainLater(later));
   const { action_id } = action;
   const { precondition } = await tryObserve({ ...attempt, definition: undo.action, action: { action_id, ...built } });
   return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
-}
-
-/** A later plan that was applied to the subject: it undid this action, or did it again after someone else had undone it. */
-function findLater(row: LedgerRow, built: NewAction, { ledger }: Observed) {
-  const entries = [...ledger.entries.values()];
-  const place = entries.findIndex((entry) => toKey(entry) === toKey(row));
-  const isSame = (other: LedgerRow) => identifyRequest(other) === identifyRequest(built);
-  // Only where the call names what the undo changes: two snapshots of one volume are created by the same call.
-  const isNamed = Object.entries(row.params).every(([name, value]) => built.params[name] === value);
-  const isAgain = (other: LedgerRow) =>
-    isNamed && other.finding_id === row.finding_id && identifyRequest(other) === identifyRequest(row);
-  return entries
-    .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
-    .flatMap((entry) => takeFinal(entry) ?? [])
-    .find((other) => {
-      const isOther = other.status === 'applied' && other.plan_id !== row.plan_id;
-      return isOther && (isSame(other) || isAgain(other));
-    });
 }

@@ -150,6 +150,11 @@ function prefixed(text = ''): string {
   return text === '' ? '' : `: ${text}`;
 }
 
+/** Whether a service has no such endpoint, as one of another version, or what is in front of it does not know it. */
+export function lacksEndpoint({ failure, status = 0 }: ServiceError): boolean {
+  return failure === 'not-found' || [404, 405, 410, 501].includes(status);
+}
+
 /** Statuses with which a service rejects what a request says. Others from 402 to 451 may come from a gateway before it. */
 const REJECTED_STATUSES: readonly (number | undefined)[] = [400, 422];
 

@@ -120,3 +120,11 @@ test('a response with a hundred thousand metrics is loaded with the memory that 
   });
   expect(await stageSource('autoscaler_metrics', [line], halveMemory('1GB'))).toEqual({ autoscaler_metrics: 120_000 });
 });
+
+test('ACL policies with many rules are loaded with the memory that a load has by default', async () => {
+  const Rules = 'namespace "team" { policy = "read" }\n'.repeat(550);
+  const lines = Array.from({ length: 3000 }, (_, index) =>
+    JSON.stringify({ name: `policy-${index}`, grants: '[]', body: { Name: `policy-${index}`, Rules, CreateIndex: 1 } }),
+  );
+  expect(await stageSource('acl_policies', lines, halveMemory('1GB'))).toEqual({ acl_policies: 3000 });
+});

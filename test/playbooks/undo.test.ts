@@ -4,7 +4,14 @@ import { expect, test } from 'vitest';
 import type { Plan } from '../../src/act/plan-file.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { isReversible } from '../../src/act/registry.ts';
-import { copyState, liveState, playbookHarness, type RemoteState, replaceLedger } from '../helpers/playbook-harness.ts';
+import {
+  copyState,
+  listWrites,
+  liveState,
+  playbookHarness,
+  type RemoteState,
+  replaceLedger,
+} from '../helpers/playbook-harness.ts';
 import { expectUndo, REVERSIBLE, type Rows } from './expect-undo.ts';
 
 const IRREVERSIBLE = [
@@ -503,6 +510,29 @@ test('of two plans that changed a subject, the one that did it last is undone, a
     expect.stringContaining(`plan ${first.plan_id} has changed it since`),
   ]);
   expect((await undo(first)).json<Plan>().actions).toHaveLength(1);
+});
+
+test('an undo leaves what another plan has done again since it was planned', async () => {
+  const place = await playbookHarness({ updatesTable: false, playbook: 'scope-unused-pools' });
+  const words = ['--max-percent', '100', '--limit', '1'];
+  const [first, second] = [await place.plan(words), await place.plan(words)];
+  const pool = place.sandbox.services.platform.state.pools.find(({ id }) => id === first.actions[0]!.params.id)!;
+  const before = { organizationScoped: pool.organizationScoped, allowed: [...pool.allowed] };
+  const apply = async ({ plan_id }: Plan) => {
+    await place.tidemark(['playbook', 'approve', plan_id, '--by', 'the operator']);
+    return place.tidemark(['playbook', 'apply', plan_id, '--json']);
+  };
+  expect((await apply(first)).exit).toBe(0);
+  const undo = (await place.tidemark(['playbook', 'undo', first.plan_id, '--json'])).json<Plan>();
+  Object.assign(pool, before);
+  expect((await apply(second)).exit).toBe(0);
+  place.sandbox.log.length = 0;
+  const undone = await apply(undo);
+  expect(undone.json<Rows>().rows).toMatchObject([
+    { status: 'skipped', reason: `plan ${second.plan_id} has changed it since` },
+  ]);
+  expect(undone.exit).toBe(1);
+  expect(listWrites(place.sandbox.log)).toEqual([]);
 });
 
 test('adopt-orphaned-volumes: what another plan has registered again, after someone removed it, is left to the undo of that plan', async () => {

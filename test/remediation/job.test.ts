@@ -18,6 +18,7 @@ import { isReversible } from '../../src/act/registry.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { loadJob } from '../../src/config/job.ts';
 import { DAY_MS, frozenClock } from '../../src/core/clock.ts';
+import { acquireLock } from '../../src/warehouse/lock.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
 import { quietContext } from '../helpers/context.ts';
 import { createSshKey } from '../helpers/ssh-keys.ts';
@@ -161,6 +162,26 @@ test('what a plan of version 0.1 left open is neither continued nor settled: it 
   expect(result?.plan?.actions.map(({ finding_id }) => finding_id)).toEqual([first!.plan!.actions[1]!.finding_id]);
   expect((await harness.place.ledger())[0]).toMatchObject({ action_id: 'a1', status: 'unconfirmed' });
   expect(harness.writes()).toHaveLength(1);
+});
+
+test('an action that a kill left open is settled by a job that only plans since, unless a person applies a plan', async () => {
+  await runJob([{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }]);
+  const file = join(harness.place.folder, 'data', 'ledger.ndjson');
+  const [intent] = (await readFile(file, 'utf8')).split('\n');
+  await writeFile(file, `${intent}\n`);
+  harness.place.sandbox.log.length = 0;
+  const planning = [{ name: 'scope-unused-pools', mode: 'plan' }];
+
+  const lock = await acquireLock(join(harness.place.folder, 'data', 'apply.lock'), 'a person');
+  const held = await runJob(planning).finally(() => lock.release());
+  expect(held).toMatchObject([{ refused: null, exit: 0 }]);
+  expect(await readFile(file, 'utf8')).toBe(`${intent}\n`);
+
+  expect(await runJob(planning)).toMatchObject([{ refused: null, exit: 0, applied: null }]);
+  expect(await harness.place.ledger()).toMatchObject([
+    { action_id: 'a1', status: 'applied', reason: expect.stringMatching(/^confirmed late: interrupted; /u) },
+  ]);
+  expect(harness.writes()).toEqual([]);
 });
 
 /** What a reading left in doubt. */

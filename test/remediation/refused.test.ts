@@ -128,6 +128,40 @@ test('a read-only write token changes nothing, and the reason is 403', async () 
   expect(place.sandbox.services.secrets.state.keys.has('retired-2024-batch')).toBe(true);
 });
 
+test.each([
+  [404, '{"errors": ["no such key"]}'],
+  [429, '{"errors": ["too many requests"]}'],
+  [307, ''],
+])(
+  'the removal of the last key of a provider that is done and answered with %d has not failed',
+  async (status, body) => {
+    const place = await playbookHarness({
+      updatesTable: false,
+      playbook: 'remove-retired-keys',
+      prepare: ({ secrets }) => {
+        for (const { keys } of secrets.providers.values())
+          for (const name of keys.has('retired-2024-batch') ? keys.keys() : [])
+            if (name !== 'retired-2024-batch') keys.delete(name);
+      },
+      faultHook: ({ method, path }, { state }) => {
+        const { providers } = state as typeof place.sandbox.services.secrets.state;
+        const [, provider = '', key = ''] = /\/kms\/([^/]+)\/key\/([^/]+)$/u.exec(path) ?? [];
+        if (method !== 'DELETE' || !providers.get(provider)?.keys.delete(key)) return undefined;
+        return { status, body, headers: { location: 'https://login.example/' } };
+      },
+    });
+    const { actions } = await place.plan(['--max-percent', '100']);
+    await place.approve();
+    const { rows } = (await place.apply([], 1)).json<{ rows: Row[] }>();
+    const first = actions.findIndex(({ operation }) => operation === 'secrets.kms-keys.remove');
+    expect(rows[first]).toMatchObject({
+      status: 'unconfirmed',
+      reason: expect.stringMatching(/^secrets\.kms-keys\.remove .* lacks it, and no other item is known/u),
+    });
+    expect(listWrites(place.sandbox.log).filter(({ path }) => path.includes('/kms/'))).toHaveLength(1);
+  },
+);
+
 test('no secret of the configuration or of a service is in a plan, the ledger or the table', async () => {
   const place = await playbookHarness({
     playbook: 'adopt-orphaned-volumes',

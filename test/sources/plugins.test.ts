@@ -285,3 +285,41 @@ test('a size of 0, which CSI drivers report for one that they do not know, is un
   expect(await size('external_volumes', 'capacity_bytes')).toEqual([{ size: null }]);
   expect(await size('volume_snapshots', 'size_bytes')).toEqual([{ size: null }]);
 });
+
+test.each([400, 405, 501])('a server without a list of plugins (%i) is read without it', async (status) => {
+  const project = await testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path }) => (path === '/v1/plugins' ? { status, body: 'no such endpoint' } : undefined),
+  });
+  const { stdout } = await project.pull(scheduler, 1); // that a plugin cannot list is not known then
+  const pulls: { source: string; status: string }[] = JSON.parse(stdout).pulls;
+  expect(pulls.map(({ source, status: state }) => `${source} ${state}`).sort()).toEqual([
+    'external_volumes partial',
+    'volume_snapshots partial',
+    'volumes complete',
+  ]);
+  expect(
+    await project.rows("select source, note from pulls where note like '%no registered volume%' order by 1"),
+  ).toEqual(
+    ['external_volumes', 'volume_snapshots'].map((source) => ({
+      source,
+      note: expect.stringMatching(/plugins that no registered volume names are unknown: .*no such endpoint/u),
+    })),
+  );
+});
+
+test('a list of plugins that fails fails no volumes: all are read', async () => {
+  let isFailing = false;
+  const project = await testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path }) =>
+      isFailing && path === '/v1/plugins' ? { status: 500, body: 'Internal error' } : undefined,
+  });
+  await project.pull(['--source', 'volumes']);
+  isFailing = true;
+  const { stdout } = await project.pull(['--source', 'volumes']);
+  expect(JSON.parse(stdout).pulls).toMatchObject([{ status: 'complete', changed: 0, deleted: 0 }]);
+  expect((await project.pull(['--source', 'external_volumes'], 3)).stdout).toContain('Internal error');
+});

@@ -261,9 +261,11 @@ test('a list that lost most of its versions is a mass loss', async () => {
 test.each([
   ['says that it does not have them', NOT_FOUND],
   ['answers with a page', PAGE],
+  ['does not know the method', text(405, 'Method Not Allowed')],
+  ['has not implemented it', text(501, 'Not Implemented')],
 ])('a mirror that %s has no dates, which is noted', async (_, answer) => {
   const faultHook: FaultHook = ({ path }, { kind }) =>
-    kind === 'registry' && path.startsWith('/v2/') ? answer : undefined;
+    kind === 'registry' && /^\/v2\/|terraform\.json$/u.test(path) ? answer : undefined;
   const { place } = await registryProject({}, { faultHook });
   const { pulls } = await pullAt(place, '01T02:15:00', SOURCES);
   expect(pulls.find(({ source }) => source === 'registry_releases')).toMatchObject({

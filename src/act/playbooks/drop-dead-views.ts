@@ -2,12 +2,19 @@ import { z } from 'zod';
 import { listAt, numberAt, textAt, valueAt } from '../../core/json-path.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, skip, unknown } from '../define.ts';
-import { isSameQuery, otherQueryParts, parseSavedQuery, readView } from './lib/platform.ts';
+import {
+  explainOtherName,
+  isSameQuery,
+  otherQueryParts,
+  parseSavedQuery,
+  plannedName,
+  readView,
+} from './lib/platform.ts';
 import { responseBody } from './lib/reads.ts';
 
 const detail = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
 /** `query`: as read when the plan was made; null in a plan of an earlier version. */
-const inputs = detail.extend({ query: z.json().default(null) });
+const inputs = detail.extend({ query: z.json().default(null), name: plannedName });
 
 const NO_QUERY = 'its query is not reported';
 
@@ -37,10 +44,13 @@ const drop = defineAction(inputs, {
           rows_on_first_page: countRows(responseBody(results)),
           failure: results.found ? null : results.failure,
           query: readQuery(view),
+          name: textAt(responseBody(view), 'data', 'attributes', 'name'),
         }
       : null,
-  evaluate: (observed, { reason, query }) => {
+  evaluate: (observed, { reason, query, name }) => {
     if (observed === null) return satisfied('the view is gone');
+    const other = explainOtherName(name, observed.name);
+    if (other) return other;
     if (observed.query.type === null) return unknown(NO_QUERY);
     if (query !== null && !isSameQuery(observed.query, query)) return drifted('its query was changed');
     // The finding rests on a rejected query. A time-out or an error within the service says nothing about the query.
@@ -60,11 +70,11 @@ export const dropDeadViews = definePlaybook({
   table: 'saved_views',
   actions: [drop],
   detail,
-  plan: async ({ subject_name, detail: planned }, ctx) => {
+  plan: async ({ subject_name: name, detail: planned }, ctx) => {
     const query = readQuery(await ctx.read(platform.views.show, { view_id: planned.view_id }));
     if (query.type === null) return skip(NO_QUERY);
     const what = planned.reason === 'failed' ? 'whose query fails' : 'which returns no rows';
-    const summary = `delete saved view ${subject_name ?? planned.view_id}, ${what}`;
-    return [{ action: drop, inputs: { ...planned, query }, summary }];
+    const summary = `delete saved view ${name ?? planned.view_id}, ${what}`;
+    return [{ action: drop, inputs: { ...planned, query, name }, summary }];
   },
 });

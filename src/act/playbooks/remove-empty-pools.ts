@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { numberAt } from '../../core/json-path.ts';
+import { numberAt, textAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { explainOtherUsers, parsePoolUsers, readPool } from './lib/platform.ts';
+import { explainOtherName, explainOtherUsers, parsePoolUsers, plannedName, readPool } from './lib/platform.ts';
 import { readPages, responseBody, responseItems } from './lib/reads.ts';
 
-const inputs = z.object({ pool_id: z.string() });
+const detail = z.object({ pool_id: z.string() });
 
-const remove = defineAction(inputs, {
+const remove = defineAction(detail.extend({ name: plannedName }), {
   operation: 'platform.agent-pools.delete',
   params: { agent_pool_id: 'pool_id' },
   reads: { pool: readPool, agents: readPages('platform.agents.list', { agent_pool_id: 'pool_id' }) },
@@ -15,14 +15,17 @@ const remove = defineAction(inputs, {
     if (!pool.found) return null;
     const { workspaces, others } = parsePoolUsers(responseBody(pool));
     return {
+      name: textAt(responseBody(pool), 'data', 'attributes', 'name'),
       reported_agents: numberAt(responseBody(pool), 'data', 'attributes', 'agent-count'),
       agents: agents.found ? responseItems(agents).length : null,
       attached: workspaces?.length ?? null,
       others,
     };
   },
-  evaluate: (observed) => {
+  evaluate: (observed, planned) => {
     if (observed === null) return satisfied('the pool is gone');
+    const other = explainOtherName(planned.name, observed.name);
+    if (other) return other;
     if (observed.agents === null) return unknown('its agents are not reported');
     if (observed.agents > 0) return drifted(`it has ${plural(observed.agents, 'agent')}`);
     if (observed.reported_agents !== null && observed.reported_agents > 0) {
@@ -39,9 +42,11 @@ export const removeEmptyPools = definePlaybook({
   rule: 'empty-agent-pool',
   description: 'delete agent pools without agents that nothing is attached to',
   table: 'agent_pools',
-  detail: inputs,
-  action: remove,
+  detail,
+  actions: [remove],
   // The one who approves decides: docs/services/platform.md#agent-pools.
-  summary: ({ subject_name, detail }) =>
-    `delete agent pool ${subject_name ?? detail.pool_id}; whether it is a default, or of a run task, is not shown`,
+  plan: ({ subject_name: name, detail: { pool_id } }) => {
+    const summary = `delete agent pool ${name ?? pool_id}; whether it is a default, or of a run task, is not shown`;
+    return [{ action: remove, inputs: { pool_id, name }, summary }];
+  },
 });

@@ -3,7 +3,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { textAt } from '../../core/json-path.ts';
 import { shortenText } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { catchFailure, ServiceError } from '../../http/errors.ts';
+import { catchFailure, lacksEndpoint, ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import { registry } from '../../services/registry.ts';
@@ -100,8 +100,7 @@ async function landDates(
       read: (options) => client.call(registry.providers.read, { ...args, include: 'provider-versions' }, options),
       check: (response) => void requiredArray(response.json(), 'included', source),
     });
-    const takeMissing = catchFailure(({ status, failure }) => status === 404 || failure === 'not-found');
-    const refusal = await landed.catch(takeMissing);
+    const refusal = await landed.catch(catchFailure(lacksEndpoint));
     if (refusal) missing.push(refusal);
   });
   const unexplained = missing.find(({ failure }) => failure !== 'not-found');
@@ -139,7 +138,7 @@ const LISTS = { provider: registry.providers.versions, module: registry.modules.
  * @throws TidemarkError DATA if it names another address, to which the token of the target must not be sent
  */
 async function discover(client: ServiceClient) {
-  const answer = await client.call(registry.discovery.read).catch(catchFailure(({ status }) => status === 404));
+  const answer = await client.call(registry.discovery.read).catch(catchFailure(lacksEndpoint));
   const services = answer instanceof ServiceError ? undefined : answer.json();
   const at = <O extends Operation>(operation: O, service: string): O => {
     const named = textAt(services, service);

@@ -89,6 +89,13 @@ guards(
     ],
     [
       'remove-empty-pools',
+      (state, plan) => {
+        poolIn(state, plan, 'agent_pool_id').name = 'keep';
+      },
+      'its name is keep now',
+    ],
+    [
+      'remove-empty-pools',
       (state, plan) => poolIn(state, plan, 'agent_pool_id').attached.push(state.platform.workspaces[0]!.id),
       'it has 1 attached workspace',
     ],
@@ -158,6 +165,13 @@ guards(
       'drop-dead-views',
       ({ platform }, plan) => without(platform.views, ({ id }) => id === first(plan, 'view_id')),
       'no change needed: the view is gone',
+    ],
+    [
+      'drop-dead-views',
+      ({ platform }, plan) => {
+        platform.views.find(({ id }) => id === first(plan, 'view_id'))!.name = 'keep';
+      },
+      'its name is keep now',
     ],
     [
       'drop-dead-views',

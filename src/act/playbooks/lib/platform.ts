@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { canonicalJson } from '../../../core/canonical-json.ts';
 import { isObject, isScalar, listAt, textAt, toFields, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
@@ -9,6 +10,15 @@ import { readSubject } from './reads.ts';
 export const readPool = readSubject('platform.agent-pools.show', { id: 'pool_id' }, 'agent_pools.pool_id');
 
 export const readView = readSubject('platform.views.show', { view_id: 'view_id' }, 'saved_views.view_id');
+
+/** For a deletion: the name that the approver saw; null in a plan of an earlier version. A renamed subject may have another use now. */
+export const plannedName = z.string().nullable().default(null);
+
+/** Why a subject has not certainly its planned name; undefined where it has, or where the plan has none. */
+export function explainOtherName(planned: string | null, observed: string | null) {
+  if (planned === null || observed === planned) return undefined;
+  return observed === null ? unknown('its name is not reported') : drifted(`its name is ${observed} now`);
+}
 
 const NO_USE = new RegExp(`^(?:${NO_POOL_USE})$`, 'u');
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { TidemarkError } from '../../../core/errors.ts';
 import { textAt } from '../../../core/json-path.ts';
+import { shortenText } from '../../../core/log.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
@@ -39,7 +40,7 @@ interface ListAndRead<T extends { readonly key: string }> extends Parts<T> {
    * @default nothing: reading it makes all of its rows
    */
   readonly onGone?: (item: T) => Promise<void> | void;
-  /** Names an item in messages, where the operation alone does not find it. */
+  /** Names an item in messages. @default its key, in those of `OF_ONE_ANSWER` */
   readonly describe?: (item: T) => string;
 }
 
@@ -76,7 +77,8 @@ export async function listThenRead<T extends { readonly key: string }>(
   const readListed = (item: T) =>
     read(item).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
-      if (error.failure !== 'not-found') throw withSubject(error, describe?.(item));
+      const subject = describe?.(item) ?? (OF_ONE_ANSWER.includes(error.failure) ? item.key : '');
+      if (error.failure !== 'not-found') throw withSubject(error, subject);
       missing.push(item);
     });
   await readParts(items, parts, (part) => context.landing.addUnknown(part), readListed, context.forEachLimited);
@@ -144,6 +146,9 @@ const COMMON: readonly FailureKind[] = [
   'aborted',
 ];
 
+/** Failures that may be of one answer alone: which one, only its name tells. */
+const OF_ONE_ANSWER: readonly FailureKind[] = ['malformed', 'too-large', 'truncated', 'server'];
+
 export function isPartFailure({ failure }: ServiceError): boolean {
   return !COMMON.includes(failure);
 }
@@ -160,9 +165,9 @@ export function describeFailure({ failure, status, serviceMessage }: ServiceErro
 }
 
 /** The same failure, with the item that could not be read. */
-function withSubject(error: ServiceError, subject: string | undefined): ServiceError {
-  if (subject === undefined) return error;
-  const serviceMessage = [subject, error.serviceMessage].filter((text) => text !== '').join(': ');
+function withSubject(error: ServiceError, subject: string): ServiceError {
+  if (subject === '') return error;
+  const serviceMessage = [shortenText(subject, 200), error.serviceMessage].filter((text) => text !== '').join(': ');
   return new ServiceError({ ...error.details, serviceMessage });
 }
 

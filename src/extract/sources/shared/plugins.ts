@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { textAt } from '../../../core/json-path.ts';
-import { catchFailure, isRejection, ServiceError } from '../../../http/errors.ts';
+import { catchFailure, isRejection, lacksEndpoint, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
@@ -178,13 +178,16 @@ function describePlugins(
   });
 }
 
+/** A server without the list, or a token that may not ask. */
+const isRefused = (error: ServiceError): boolean =>
+  lacksEndpoint(error) || ['forbidden', 'invalid'].includes(error.failure);
+
 /** The items of the list of plugins by their IDs; or why it does not show them. Only the real product has it. */
-async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>) {
+async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>, isExpected = isRefused) {
   const items = new Map<string | null, unknown>();
   if (client.target.flavor !== 'hashicorp') return { items };
   const asked = once('plugins', () => client.call(listPlugins, { type: 'csi' }));
-  const takeRefusal = catchFailure(({ failure }) => ['not-found', 'forbidden', 'invalid'].includes(failure));
-  const answer = await asked.catch(takeRefusal);
+  const answer = await asked.catch(catchFailure(isExpected));
   if (answer instanceof ServiceError) return { items, refusal: answer };
   for (const item of listItems(listPlugins, answer)) items.set(textAt(item, 'ID'), item);
   return { items };
@@ -212,13 +215,13 @@ function isHealthy(item: unknown): boolean {
 }
 
 /**
- * What a read of a volume takes from its plugin, such as the version, has the plugin's index and not the volume's. Without
- * `flavor: hashicorp` there is no list of plugins.
+ * What a read of a volume takes from its plugin, such as the version, has the plugin's index and not the volume's. Without the list of
+ * plugins, which `flavor: hashicorp` alone has, every volume is read.
  * @returns the item of a volume's plugin; undefined where the service does not show it
  */
 export async function createPluginLookup(context: ExtractContext) {
   if (context.client.target.flavor !== 'hashicorp') return () => [];
-  const { items } = await fetchRunningPlugins(context);
+  const { items } = await fetchRunningPlugins(context, isPartFailure);
   return ({ plugin }: ListedVolume) => [plugin === null ? undefined : items.get(plugin)];
 }
 
