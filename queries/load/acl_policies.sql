@@ -13,12 +13,17 @@ select
   body['JobACL'] as job_acl,
   try_cast(body['CreateIndex'] ->> '$' as ubigint) as create_index,
   try_cast(body['ModifyIndex'] ->> '$' as ubigint) as modify_index,
-  to_json(
-    map_from_entries(
-      list_filter(
-        map_entries(body),
-        lambda field: field.key not in ('Name', 'Description', 'Rules', 'JobACL', 'CreateIndex', 'ModifyIndex')
-      )
-    )
-  ) as extra,
+  -- as text, since a service may repeat a field, and no map may
+  concat(
+    '{',
+    array_to_string(
+      [
+        concat(to_json(field.key), ':', coalesce(field.value, 'null'))
+        for field in map_entries(body)
+        if field.key not in ('Name', 'Description', 'Rules', 'JobACL', 'CreateIndex', 'ModifyIndex')
+      ],
+      ','
+    ),
+    '}'
+  )::json as extra,
 from responses

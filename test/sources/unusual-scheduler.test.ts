@@ -66,6 +66,18 @@ test('rules that are no text grant what is not known, not nothing', async () => 
   ]);
 });
 
+test('a policy may have a field twice; what is no column is kept as it is', async () => {
+  const place = await answering({
+    '/v1/acl/policies': [{ Name: 'twice' }],
+    '/v1/acl/policy/twice':
+      '{"Name":"twice","Rules":"","JobACL":null,"Hash":"h","Hash":"h","a\\"b":{"c":[1,null]},"None":null}',
+  });
+  await place.pull(['--source', 'acl_policies']);
+  expect(await place.rows('select job_acl::varchar as job_acl, extra::varchar as extra from acl_policies')).toEqual([
+    { job_acl: null, extra: '{"Hash":"h","Hash":"h","a\\"b":{"c":[1,null]},"None":null}' },
+  ]);
+});
+
 test('a volume that two pages of a list have counts once', async () => {
   const [first, second, third] = ['v1', 'v2', 'v3'].map((ID) => ({ ID, Namespace: 'default', PluginID: 'ab' }));
   const place = await testProject({
