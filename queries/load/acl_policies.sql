@@ -13,7 +13,7 @@ select
   body['JobACL'] as job_acl,
   try_cast(body['CreateIndex'] ->> '$' as ubigint) as create_index,
   try_cast(body['ModifyIndex'] ->> '$' as ubigint) as modify_index,
-  -- as text, since a service may repeat a field, and no map may
+  -- as text: a service may repeat a field, which the map of the reader keeps and `map_from_entries` refuses
   concat(
     '{',
     array_to_string(

@@ -1,4 +1,5 @@
--- grain: one row per target of mail_routes and time since when rules could not be assessed there, those that can report the worst first; reason: the first of theirs
+-- grain: one row per target of mail_routes and time since when rules could not be assessed there, those that can report the worst first
+-- names: the first eight of them, since a mail cuts long texts; reason: the first of theirs
 -- parameters: $as_of; $since
 with
   gaps as (
@@ -11,7 +12,12 @@ with
   )
 select
   list(rule order by rule) as rules,
-  concat(target, ': ', string_agg(rule, ', ' order by rule)) as names,
+  concat(
+    target,
+    ': ',
+    array_to_string(list(rule order by rank desc, rule)[:8], ', '),
+    if(count(*) > 8, format(' and {:,} more', count(*) - 8), '')
+  ) as names,
   first(reason order by rank desc, reason) as reason,
   count(distinct reason) > 1 as has_more_reasons,
   since,

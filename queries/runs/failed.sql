@@ -7,7 +7,7 @@ select 'pull' as what, target, source as name, status, coalesce(error, note) as 
 from pulls
 where run_id = $run_id and status not in ('complete', 'left-out', 'unsupported')
 union all
-select 'rule', target, string_agg(rule, ', ' order by rule), 'not assessed', reason
+select 'rule', target, string_agg(rule, ', ' order by list_position(['critical', 'warning', 'info'], severity), rule), 'not assessed', reason
 from unassessed_rules
 where since = $started_at::timestamptz
 group by target, reason

@@ -2,7 +2,7 @@
 -- {{scope}}: empty, or `temp ` for one connection
 -- is_known: its plugin was listed, and it certainly belongs to that plugin
 -- is_volume_missing: where all that may have its volume is known, nothing has it; null where that is not known
--- is_unknown: whether it is stale cannot be said, as the rule `stale-snapshot` has it; those of a plugin that was not listed are a part
+-- is_unknown: whether it is stale cannot be said, as the rule `stale-snapshot` has it; false for a plugin that was not listed, which is an unknown part
 -- defined: after the views, and where it is missing
 create or replace {{scope}}macro snapshot_staleness_at(at_time, stale_days) as table
 select

@@ -244,7 +244,7 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   if (precondition.state === 'satisfied')
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
   // Before the call it was there. What is gone without a proof, as the last item of its list, may be gone by the call.
-  if (method === 'DELETE' && precondition.state === 'unknown' && reading.isAbsent)
+  if (method === 'DELETE' && failed?.status !== undefined && precondition.state === 'unknown' && reading.isAbsent)
     return { status: 'unconfirmed', reason: `${message}; ${precondition.reason}`, after, answer: 'ambiguous' };
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.

@@ -100,10 +100,10 @@ export async function planJobPlaybooks(
       const isWanted = (entry: LedgerEntry) => entry.playbook === name && isUnsettled(entry) && isDue(entry);
       const settle = () => settleLedger({ config, context, warehouse, playbooks, isWanted });
       const isHeld = mode === 'plan' || plans.some((one) => isLocked(one.refused));
-      const takeLock = (error: unknown) => {
-        if (mode === 'apply' || !isLocked(error)) throw error; // a plan can be made while a person applies one
+      const leaveToHolder = (error: unknown) => {
+        if (mode === 'apply' || !isLocked(error)) throw error; // a person applies now, and settles it; a plan can be made
       };
-      if (entries.some(isWanted)) await waitForLock(patience(config, isHeld), context, settle).catch(takeLock);
+      if (entries.some(isWanted)) await waitForLock(patience(config, isHeld), context, settle).catch(leaveToHolder);
       const playbook = findNamed(playbooks, 'playbook', name);
       const source = { config, context, warehouse, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
       const { plan, exceeded } = await createPlan(source);

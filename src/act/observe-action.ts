@@ -70,7 +70,7 @@ export function tryObserve(attempt: Observed): Promise<Reading> {
   });
 }
 
-/** @param isAbsent whether the absence of a subject is part of the result: here it is not proven */
+/** @param isAbsent whether a read of the guard found nothing, which proves nothing here */
 function unclear(reason: string, isAbsent = false) {
   return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsent, isAbsenceProven: false };
 }

@@ -182,8 +182,8 @@ function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => P
 async function readRuns(lake: Lake) {
   const reader = createLakeReader(lake);
   if ((await reader.snapshot(RUNS_TABLE)).version >= 0) return reader;
-  throw new TidemarkError('DATA', `no run of ${lake.store.name} is closed`, {
-    hint: 'close one with `tidemark lake close`',
+  throw new TidemarkError('DATA', `no run of ${lake.store.name} is visible`, {
+    hint: 'publish again with `tidemark lake publish`; of shards, close a run with `tidemark lake close`',
   });
 }
 

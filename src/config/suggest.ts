@@ -10,9 +10,12 @@ export function closestMatch(name: string, known: Iterable<string>): string | un
   return ranked.find(({ candidate }) => candidate.toLowerCase().includes(lower))?.candidate;
 }
 
-/** Whether a name is a known one but for one letter, or two where it is long: it is meant to be that. */
+/** Whether a name is meant to be a known one: it has a letter more or less, or is long and differs in two. */
 export function isMisspelt(name: string, known: readonly string[]): boolean {
-  return known.some((one) => distance(name, one) <= (name.length > 5 ? 2 : 1));
+  return known.some((one) => {
+    const edits = distance(name, one);
+    return name.length > 6 ? edits <= 2 : edits === 1 && name.length !== one.length;
+  });
 }
 
 /** Names in a message: more say no more. */

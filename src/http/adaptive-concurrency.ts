@@ -15,13 +15,13 @@ export function createAdaptiveConcurrency(max: number) {
   /** Requests up to this one were sent before errors lowered the number. */
   let loweredAt = 0;
   /** From 1 to the configured number. */
-  const read = () => Math.floor(limit);
+  const wholeLimit = () => Math.floor(limit);
   return {
-    limit: read,
+    limit: wholeLimit,
     /** Counts a request. @returns its number, for `onOverload` */
     onSent: () => ++sent,
     onSuccess(): void {
-      limit = Math.min(max, limit + INCREASE / read());
+      limit = Math.min(max, limit + INCREASE / wholeLimit());
     },
     /** The service failed, or did not respond. Requests that were sent together count once. */
     onOverload(request: number): void {

@@ -78,8 +78,8 @@ function createLearnedRate(maxPerSecond: number, startPerSecond = 0) {
   /** Requests up to this ticket were sent at the rate that was too high. */
   let fallenAtTicket = 0;
 
-  const start = (perSecondNow: number): void => {
-    documented = perSecondNow;
+  const start = (documentedPerSecond: number): void => {
+    documented = documentedPerSecond;
     perSecond = Math.min(documented || FIRST_PER_SECOND, maxPerSecond);
     recovery = undefined;
   };

@@ -25,7 +25,7 @@ import {
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'];
 
-/** A file of a user that overrides one of these need not say what that says. */
+/** The files of the package say when each is defined; a file of a user that overrides one need not. */
 const PACKAGED = createSqlFiles([PACKAGE_ROOT]);
 
 /** The name of a macro or of a view in a statement. */
@@ -72,8 +72,11 @@ async function defineFor(database: Connection, files: SqlFiles, tables: readonly
     const isLog = source === undefined && !files.has(`warehouse/${name}_at`);
     if (macros.has(`${name}_at`) || (isLog && present.has(name))) continue;
     const nulls = columns.map(({ name: column, type }) => `null::${type} as ${quoteIdent(column)}`).join(', ');
-    const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
-    await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
+    const pasts = source === undefined ? [`${name}_at`] : [`${name}_at`, `${name}_before`];
+    for (const missing of isLog ? [name] : pasts) {
+      const parts = { name: quoteIdent(missing), columns: nulls };
+      await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
+    }
   }
   const names = listDefinitions(files, 'where it is missing');
   await database.script(names.map((name) => files.render(`warehouse/${name}`, { scope: 'temp ' })).join('\n'));

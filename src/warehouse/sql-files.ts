@@ -59,24 +59,19 @@ export function quoteLiteral(text: string): string {
 
 /** Reads the `-- key: value` lines at the top of a SQL file. */
 export function parseHeader(sql: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(headerLines(sql).flatMap(({ key, value }) => (key && value ? [[key, value]] : [])));
+  const header: Record<string, string> = {};
+  for (const line of sql.split('\n')) {
+    const match = /^--\s*([a-z_]+):\s*(.*\S)\s*$/u.exec(line);
+    if (match?.[1] && match[2]) header[match[1]] = match[2];
+    else if (!line.startsWith('--') && line.trim() !== '') break;
+  }
+  return header;
 }
 
-/** The comments at the top of a SQL file; those that are sentences have no `key`. */
-function headerLines(sql: string) {
-  const lines = sql.split('\n');
-  const end = lines.findIndex((line) => !line.startsWith('--') && line.trim() !== '');
-  return lines.slice(0, end < 0 ? lines.length : end).map((line) => {
-    const { key, value } = /^--\s*(?<key>[a-z_]+):(?!\/\/)\s*(?<value>.*\S)?\s*$/u.exec(line)?.groups ?? {};
-    return { key, value, isSentence: key === undefined && /^--\s*\S/u.test(line) };
-  });
-}
-
-/** Names the first line that is misspelt: it would be ignored without a word. One that follows a sentence belongs to it. */
+/** Names a line that is misspelt: it would be ignored without a word. Others that are not known are for readers. */
 export function findHeaderFault(name: string, sql: string, known: readonly string[]): string | undefined {
-  const lines = headerLines(sql);
-  const isFault = (key: string) => !known.includes(key) && isMisspelt(key, known);
-  const found = lines.find(({ key }, at) => key && isFault(key) && !lines[at - 1]?.isSentence)?.key;
+  const keys = Object.keys(parseHeader(sql)).filter((key) => !known.includes(key));
+  const found = keys.find((key) => isMisspelt(key, known));
   if (found === undefined) return undefined;
   return `queries/${name}.sql: unknown header line \`-- ${found}: …\`: ${suggestName(found, known)}`;
 }

@@ -190,12 +190,13 @@ test.each([
   expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], open: 1 });
 });
 
-test('comments that are sentences are no lines of a head, whatever colon they have', async () => {
+test('other comments with a colon are for readers', async () => {
   const comments = [
     '-- Note: the explorer is asked first.',
     '-- https://wiki.acme.example/rules',
     '-- where the listing is whole, this is',
     '-- provable: all of them are listed',
+    '-- owner: platform',
     '-- parameters: $as_of',
   ];
   const root = await ownRules({ own: `${HEAD}${comments.join('\n')}\nselect 1 -- prove: nothing\n-- prove: nothing` });

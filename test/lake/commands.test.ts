@@ -236,7 +236,7 @@ test.each(['report fleet', 'lake ddl --engine duckdb'])(
     const { exit, stderr } = await project.tidemark([...command.split(' '), ...place]);
     expect([exit, stderr]).toEqual([
       4,
-      expect.stringMatching(/^error: no run of \S+lake is closed\n.*`tidemark lake close`/u),
+      expect.stringMatching(/^error: no run of \S+lake is visible\n.*`tidemark lake close`/u),
     ]);
   },
 );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { testProject } from '../helpers/test-project.ts';
+import { findTarget, testProject } from '../helpers/test-project.ts';
 
 /** For each source, the path of one of its answers, and what names it there. */
 const ANSWERS: Readonly<Record<string, RegExp>> = {
@@ -36,4 +36,43 @@ test('a source that fails at one answer of many says which', async () => {
     const [start = ''] = subject.split(/\s/u); // a message is one line
     expect(errors.get(source)).toContain(`200 malformed: ${start}`);
   }
+});
+
+test('a list of one pool that changes at three readings, and then keeps still, is loaded', async () => {
+  let readings = 0;
+  const place = await testProject({
+    workspaces: 5,
+    faultHook: ({ path }) => {
+      if (!ANSWERS.agents?.test(path) || ++readings > 3) return undefined;
+      const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': readings };
+      const headers = { 'content-type': 'application/json' };
+      return { status: 200, headers, body: JSON.stringify({ data: [], meta: { pagination } }) };
+    },
+  });
+  await place.pull(['--source', 'agents']);
+  expect(readings).toBeGreaterThan(3);
+});
+
+test('a name that holds a secret is masked as a whole where its answer is odd', async () => {
+  const secret = 'own-secret-0123456789abcdef';
+  const name = `${'n'.repeat(185)}${secret}`;
+  const json = (body: unknown) => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => {
+      if (path === '/v1/acl/policies') return json([{ Name: name }]);
+      return path.startsWith('/v1/acl/policy/') ? json('odd') : undefined;
+    },
+  });
+  await place.configure((config) => {
+    findTarget(config, 'nomad').writeToken = secret;
+  });
+  await place.tidemark(['pull', '--source', 'acl_policies']);
+  const [row] = await place.rows('select error from pulls');
+  expect(row?.error).toContain('nnn');
+  expect(row?.error).not.toContain(secret.slice(0, 12));
 });

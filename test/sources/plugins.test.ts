@@ -319,7 +319,11 @@ test('a list of plugins that fails fails no volumes: all are read', async () => 
   });
   await project.pull(['--source', 'volumes']);
   isFailing = true;
+  project.sandbox.log.length = 0;
   const { stdout } = await project.pull(['--source', 'volumes']);
   expect(JSON.parse(stdout).pulls).toMatchObject([{ status: 'complete', changed: 0, deleted: 0 }]);
+  const [count] = await project.rows('select count(*)::int as volumes from volumes');
+  const isRead = ({ path }: { readonly path: string }) => path.startsWith('/v1/volume/csi/');
+  expect(project.sandbox.log.filter(isRead)).toHaveLength(Number(count?.volumes));
   expect((await project.pull(['--source', 'external_volumes'], 3)).stdout).toContain('Internal error');
 });

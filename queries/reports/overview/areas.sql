@@ -1,6 +1,6 @@
 -- grain: one row per number of an area whose sources were pulled, or could not be
 -- title: In numbers
--- sources: acl_policies, agent_pools, agents, autoscaler_health, ca_roots, external_volumes, key_distributions, keys, kms_providers, leaf_certificates, mesh_roles, modules, providers, tf_versions, volume_snapshots, volumes, workspaces
+-- sources: acl_policies, agent_pools, agents, autoscaler_health, ca_roots, external_volumes, key_distributions, keys, kms_providers, leaf_certificates, mesh_roles, modules, providers, registry_releases, saved_view_rows, saved_views, servers, tf_versions, tokens, volume_snapshots, volumes, workspaces
 -- about: What is 0, and was 0 before, is left out. "Before" is the previous complete pull, or the previous run for numbers that their report does not compare.
 -- labels: area=Area; number=Number; measure=What; before=Before; changes=Since then
 -- pages: area=report; number=report

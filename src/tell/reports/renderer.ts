@@ -180,7 +180,7 @@ function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date) {
   return { sources, stale, never, neverPulled, staleSources: stale.length > 0, ...groupOutages(stale) };
 }
 
-/** More lines would push the first finding off the screen. The list of sources has all sources. */
+/** More lines would push the first finding off the screen. */
 export const MAX_OUTAGES = 10;
 
 /** The stale sources, those of a target with the same state together: one service that is down is one line, with the first reason. */

@@ -21,7 +21,7 @@ const HOUR = { not: 'test/system/first-hour runs it in a clean clone' };
 /** Every command block of the documents: page, how it begins, where it runs. */
 const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[] = [
   ['README.md', 'npm ci && npm run demo', HOUR],
-  ['README.md', 'npm pack', HOUR],
+  ['README.md', 'npm ci && npm pack', HOUR],
   ['README.md', 'tidemark init', 'empty'],
   ['README.md', 'tidemark doctor', 'demo'],
   ['README.md', '$ tidemark findings', 'second demo'],
@@ -47,7 +47,7 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
     { not: 'it needs a second machine; test/commands and test/system/kill run its commands' },
   ],
   ['docs/changes.md', 'tidemark diff', 'demo'],
-  ['docs/findings.md', 'tidemark findings', { not: 'ID stands for a finding; test/findings has some' }],
+  ['docs/findings.md', 'tidemark findings', { not: 'ID stands for a finding; test/findings runs these commands' }],
   ['docs/first-night.md', 'export TFE_TOKEN', REAL],
   [
     'docs/first-night.md',

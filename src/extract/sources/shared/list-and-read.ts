@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { TidemarkError } from '../../../core/errors.ts';
 import { textAt } from '../../../core/json-path.ts';
-import { shortenText } from '../../../core/log.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import { keepPages } from '../../../services/kept-pages.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
+import { IncompleteListError } from '../../../services/pagination.ts';
 import { listItems, type ResponsePage, type ServiceResponse } from '../../../services/response.ts';
 import {
   type ExtractContext,
@@ -167,8 +167,9 @@ export function describeFailure({ failure, status, serviceMessage }: ServiceErro
 /** The same failure, with the item that could not be read. */
 function withSubject(error: ServiceError, subject: string): ServiceError {
   if (subject === '') return error;
-  const serviceMessage = [shortenText(subject, 200), error.serviceMessage].filter((text) => text !== '').join(': ');
-  return new ServiceError({ ...error.details, serviceMessage });
+  const serviceMessage = [subject, error.serviceMessage].filter((text) => text !== '').join(': ');
+  const Kind = error instanceof IncompleteListError ? IncompleteListError : ServiceError; // a changing list is read once more
+  return new Kind({ ...error.details, serviceMessage });
 }
 
 /** The names that a LIST operation of the secrets service returns. */
