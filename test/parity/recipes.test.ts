@@ -6,7 +6,7 @@ import { defineProgram } from '../../src/cli/index.ts';
 import { FORMATS } from '../../src/core/choices.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { sources } from '../../src/extract/sources/index.ts';
-import { createSqlFiles, parseHeader } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles, parseHeader, splitList } from '../../src/warehouse/sql-files.ts';
 import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
 import { tableRows } from '../helpers/documents.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
@@ -70,6 +70,20 @@ describe('a rule', () => {
     const { many, repair } = parseHeader(read(`queries/findings/${name}.sql`));
     expect({ many, repair }).toEqual({ many: expect.any(String), repair: expect.any(String) });
   });
+
+  test.each(rules)('%s has sources that the overview depends on', (name) => {
+    const known = splitList(parseHeader(read('queries/reports/overview/areas.sql')).sources);
+    const { sources: own, elsewhere } = parseHeader(read(`queries/findings/${name}.sql`));
+    expect([...known, 'none']).toEqual(expect.arrayContaining([...splitList(own), ...splitList(elsewhere)]));
+  });
+});
+
+test('a shared view or macro says when it is defined, in words that are known', () => {
+  const said = readdirSync(join(PACKAGE_ROOT, 'queries/warehouse')).flatMap((file) => {
+    return parseHeader(read(`queries/warehouse/${file}`)).defined ?? [];
+  });
+  const times = ['before the views', 'after the views'];
+  expect([...new Set(said)].sort()).toEqual(times.flatMap((time) => [time, `${time}, and where it is missing`]).sort());
 });
 
 describe('a source', () => {

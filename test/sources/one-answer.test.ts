@@ -40,10 +40,13 @@ test('a source that fails at one answer of many says which', async () => {
 
 test('a list of one pool that changes at three readings, and then keeps still, is loaded', async () => {
   let readings = 0;
+  let changing: string | undefined;
   const place = await testProject({
     workspaces: 5,
     faultHook: ({ path }) => {
-      if (!ANSWERS.agents?.test(path) || ++readings > 3) return undefined;
+      const pool = ANSWERS.agents?.exec(path)?.[1];
+      changing ??= pool;
+      if (pool === undefined || pool !== changing || ++readings > 3) return undefined;
       const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': readings };
       const headers = { 'content-type': 'application/json' };
       return { status: 200, headers, body: JSON.stringify({ data: [], meta: { pagination } }) };
