@@ -151,7 +151,10 @@ export class QuerySession {
         .then(() => this.#connection.prepare(text))
         .catch(async (cause: unknown) => {
           const isEarlier = await lacksColumns({ database, files: this.#files });
-          throw this.#explain(cause, isEarlier ? `if the query is right, the warehouse is of an earlier version: ${ADD_MISSING}` : undefined);
+          throw this.#explain(
+            cause,
+            isEarlier ? `if the query is right, the warehouse is of an earlier version: ${ADD_MISSING}` : undefined,
+          );
         });
     });
   }
