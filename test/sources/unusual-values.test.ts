@@ -9,12 +9,14 @@ test('a token is described with integers of any size', async () => {
   expect(row).toEqual({ extra: `{"explicit_max_ttl":${HUGE.slice(11)},"meta":{"build":${HUGE.slice(11)}}}` });
 });
 
-test('the last ping of an agent has any form of a time; one of the year 1 or 1970 is none', async () => {
+const FUTURE = '2099-01-01T00:00:00Z';
+
+test('the last ping of an agent and the time of a snapshot have any form of a time; one of the year 1 or 1970 is none', async () => {
   const pings: readonly (readonly [sent: string | null | undefined, loaded: string | null])[] = [
     ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05Z'],
     ['2026-01-02T03:04:05.123456789Z', '2026-01-02T03:04:05.123456Z'],
     ['2026-01-02T03:04:05.5+01:30', '2026-01-02T01:34:05.5Z'],
-    ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00Z'], // the rules call it unknown
+    [FUTURE, FUTURE], // the rules call it unknown; a snapshot was not taken then
     [null, null],
     [undefined, null],
     ['', null],
@@ -25,10 +27,16 @@ test('the last ping of an agent has any form of a time; one of the year 1 or 197
   const place = await answering({
     '/api/v2/organizations/acme/agent-pools': { data: [{ id: 'apool-1', attributes: { name: 'p' } }] },
     '/api/v2/agent-pools/apool-1/agents': { data: agents },
+    '/v1/volumes': [{ ID: 'v1', PluginID: 'ab' }],
+    '/v1/volumes/snapshot': { Snapshots: pings.map(([CreateTime], index) => ({ ID: `s${index}`, CreateTime })) },
   });
-  await place.pull(['--source', 'agents']);
-  const rows = await place.rows('select last_ping_at from agents order by agent_id');
-  expect(rows.map(({ last_ping_at }) => last_ping_at)).toEqual(pings.map(([, loaded]) => loaded));
+  await place.pull(['--source', 'agents', '--source', 'volume_snapshots']);
+  const rows = [
+    ...(await place.rows('select last_ping_at as time from agents order by agent_id')),
+    ...(await place.rows('select created_at as time from volume_snapshots order by snapshot_id')),
+  ];
+  const loaded = pings.map(([, time]) => time);
+  expect(rows.map(({ time }) => time)).toEqual([...loaded, ...loaded.map((time) => (time === FUTURE ? null : time))]);
 });
 
 test('an empty text instead of a time is loaded as null', async () => {
