@@ -53,8 +53,8 @@ test('an empty text instead of a time is loaded as null', async () => {
   ]);
 });
 
-test('the versions of a key are read from `versions` where `keys` is null', async () => {
-  const data = { name: 'nulled', type: 'rsa-2048', latest_version: 1, keys: null, versions: { 1: {} } };
+test('the versions of a key are read from `versions` where `keys` is null; that its newest one is 0 cannot be', async () => {
+  const data = { name: 'nulled', type: 'rsa-2048', latest_version: 0, keys: null, versions: { 1: {} } };
   const place = await answering({
     '/v1/keymgmt/key': { data: { keys: ['nulled'] } },
     '/v1/keymgmt/key/nulled': { data },
@@ -63,6 +63,7 @@ test('the versions of a key are read from `versions` where `keys` is null', asyn
   expect(await place.rows('select key_name, version::int as version from key_versions')).toEqual([
     { key_name: 'nulled', version: 1 },
   ]);
+  expect(await place.rows('select latest_version from keys')).toEqual([{ latest_version: null }]);
 });
 
 test('a time may be a number of any unit, and as Go prints it', async () => {
