@@ -142,6 +142,11 @@ describe('a subject of which the service tells nothing', () => {
 
   type Inputs = Plan['actions'][number]['guard']['inputs'];
   const held = ({ plugin_id }: Inputs) => shared.sandbox.services.scheduler.state.plugins.get(String(plugin_id))!;
+  const registered = () =>
+    [...shared.sandbox.services.scheduler.state.volumes.values()].map((one) => ({
+      ID: one.id,
+      ExternalID: one.externalId,
+    }));
   test.each<[playbook: string, path: RegExp, answer: (inputs: Inputs) => object, result: object]>([
     [
       'deregister-missing-volumes',
@@ -152,14 +157,14 @@ describe('a subject of which the service tells nothing', () => {
     [
       'adopt-orphaned-volumes',
       /\/v1\/volumes$/u,
-      ({ external_id }) => [
-        { ID: 'v1', ExternalID: external_id, PluginID: null },
-        ...[...shared.sandbox.services.scheduler.state.volumes.values()].map(({ id, externalId }) => ({
-          ID: id,
-          ExternalID: externalId,
-        })),
-      ],
+      ({ external_id }) => [{ ID: 'v1', ExternalID: external_id, PluginID: null }, ...registered()],
       { status: 'failed', reason: 'the registered volumes are not reported' },
+    ],
+    [
+      'adopt-orphaned-volumes',
+      /\/v1\/volumes$/u,
+      ({ plugin_id }) => [{ ID: 'v1', ExternalID: null, PluginID: plugin_id }, ...registered()],
+      { status: 'failed', reason: expect.stringMatching(/^scheduler.volumes.list lacks it/u) },
     ],
     [
       'snapshot-unprotected-volumes',
