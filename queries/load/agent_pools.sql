@@ -24,7 +24,7 @@ with
       pool_id,
       entry.key as name,
       case json_type(entry.value, '$.data') -- a copy of `data` may take many megabytes
-        when 'ARRAY' then json_array_length(entry.value, '$.data')
+        when 'ARRAY' then if(list_count(entry.value ->> '$.data[*].id') = json_array_length(entry.value, '$.data'), json_array_length(entry.value, '$.data'), null)
         when 'OBJECT' then if(json_type(entry.value, '$.data.id') = 'VARCHAR', 1, null)
         -- as JSON:API has it where one resource may be related, and none is
         when 'NULL' then if(entry.key in ('workspaces', 'allowed-workspaces'), null, 0)

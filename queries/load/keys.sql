@@ -10,7 +10,7 @@ select
   data ->> 'type' as type,
   try_cast(data ->> 'deletion_allowed' as boolean) as deletion_allowed,
   try_cast(data ->> 'min_enabled_version' as bigint) as min_enabled_version,
-  try_cast(data ->> 'latest_version' as bigint) as latest_version,
+  nullif(greatest(try_cast(data ->> 'latest_version' as bigint), 0), 0) as latest_version, -- a key has a version
   json_merge_patch(
     data,
     '{"name": null, "type": null, "deletion_allowed": null, "min_enabled_version": null, "latest_version": null}'

@@ -2,6 +2,7 @@
 -- key: plugin_id, snapshot_id
 -- source: volume_snapshots
 -- part: plugin_id
+-- past: created_at
 -- acted: scheduler.snapshots plugin_id, snapshot_id
 create table if not exists volume_snapshots_history (
   target varchar not null, -- name of the target in tidemark.yaml

@@ -164,12 +164,14 @@ const PRESENT: AbsenceCheck = { isAbsent: false, unproven: undefined };
  */
 export async function verifyAbsence(results: ReadResults, attempt: Observed): Promise<AbsenceCheck> {
   let { isAbsent, unproven } = PRESENT;
+  let isDoubted = false;
   for (const [name, read] of Object.entries(attempt.definition.reads)) {
     const result = results[name];
     if (!result) continue;
     const check = await verifyRead(result, read, attempt);
-    // Once the subject is proven to be gone, what belongs to it is not found either.
-    if (check.isAbsent && check.unproven === undefined && read.absence?.list) return check;
+    // Once the subject is proven to be gone, what belongs to it is not found either. A list that answers is read all the same.
+    if (check.isAbsent && check.unproven === undefined && read.absence?.list && !isDoubted) return check;
+    isDoubted ||= result.found && check.unproven !== undefined;
     isAbsent ||= check.isAbsent;
     unproven ??= check.unproven;
   }

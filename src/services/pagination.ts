@@ -136,7 +136,9 @@ export class PageReader {
   /** The token of the next page, from the body or from the header. */
   #nextToken(response: ServiceResponse): string | undefined {
     if (this.#list.operation.pagination !== 'token') return undefined;
-    return textAt(response.json(), 'NextToken') || response.headers.get('x-nomad-nexttoken') || undefined;
+    const token = valueAt(response.json(), 'NextToken') ?? '';
+    if (typeof token !== 'string') throw this.#fault('the token of the next page is no text');
+    return token || response.headers.get('x-nomad-nexttoken') || undefined;
   }
 
   #nextNumber(document: unknown): number | undefined {
@@ -155,8 +157,8 @@ export class PageReader {
   /** The page number of `links.next`, which must not lead to another origin. A link of another form may lead to more. */
   #linkedNumber(document: unknown): number | undefined {
     const { url } = this.#list.target;
-    const link = textAt(document, 'links', 'next');
-    if (link === null) return undefined;
+    const link = String(valueAt(document, 'links', 'next') ?? ''); // what is no text has no page number
+    if (link === '') return undefined;
     const next = URL.canParse(link, url) ? new URL(link, url) : undefined;
     if (next && next.origin !== new URL(url).origin) {
       throw this.#fault(`links.next leads to another origin, ${next.origin}`);

@@ -1,6 +1,6 @@
 import { test } from 'vitest';
 import { expectNothingResolved } from '../system/faults/absent-fields.ts';
 
-test('a night in which a service leaves any field out, sends null, or an object for it, resolves nothing', ({
+test('a night in which a service leaves any field out, sends null, an object or a list for it, resolves nothing', ({
   onTestFinished,
 }) => expectNothingResolved(1, onTestFinished));

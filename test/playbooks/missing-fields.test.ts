@@ -57,6 +57,7 @@ describe('a subject of which the service tells nothing', () => {
   const cleanup = cleanAtEnd();
   /** What it answers instead. */
   let told: string | undefined;
+  let asked = SUBJECTS;
   let shared: PlaybookHarness;
   beforeAll(async () => {
     shared = await playbookHarness({
@@ -65,19 +66,22 @@ describe('a subject of which the service tells nothing', () => {
       sources: ['external_volumes', 'saved_views'],
       cleanup,
       faultHook: ({ method, path }) =>
-        told !== undefined && method === 'GET' && SUBJECTS.test(path) ? { status: 200, body: told } : undefined,
+        told !== undefined && method === 'GET' && asked.test(path) ? { status: 200, body: told } : undefined,
     });
   });
 
   /** Plans and approves, and applies once the service answers otherwise. */
-  async function applyTo(name: string, answer: (action: Plan['actions'][number]) => object) {
+  async function applyTo(name: string, answer: (action: Plan['actions'][number]) => object, path = SUBJECTS) {
     const place = shared.switchTo(name);
     told = undefined;
+    asked = path;
     const { actions } = await place.plan(['--max-percent', '100', '--limit', '1']);
     await place.approve();
     told = JSON.stringify(answer(actions[0]!));
     place.sandbox.log.length = 0;
-    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+    const { rows } = (await place.tidemark(['playbook', 'apply', place.planFile, '--json'])).json<{
+      rows: { status: string; reason: string }[];
+    }>();
     expect(listWrites(place.sandbox.log)).toEqual([]);
     return rows[0];
   }
@@ -134,6 +138,56 @@ describe('a subject of which the service tells nothing', () => {
       return { Snapshots: [snapshot, { ...snapshot, ExternalSourceVolumeID: 'another' }] };
     });
     expect(result).toMatchObject({ status: 'failed', reason: expect.stringMatching(/not reported$/u) });
+  });
+
+  type Inputs = Plan['actions'][number]['guard']['inputs'];
+  const held = ({ plugin_id }: Inputs) => shared.sandbox.services.scheduler.state.plugins.get(String(plugin_id))!;
+  const registered = () =>
+    [...shared.sandbox.services.scheduler.state.volumes.values()].map((one) => ({
+      ID: one.id,
+      ExternalID: one.externalId,
+    }));
+  test.each<[playbook: string, path: RegExp, answer: (inputs: Inputs) => object, result: object]>([
+    [
+      'deregister-missing-volumes',
+      /\/volumes\/external$/u,
+      (inputs) => ({ Volumes: [...[...held(inputs).externals.keys()].map((ExternalID) => ({ ExternalID })), {}] }),
+      { status: 'failed', reason: expect.stringMatching(/^scheduler.external-volumes.list lacks it/u) },
+    ],
+    [
+      'adopt-orphaned-volumes',
+      /\/v1\/volumes$/u,
+      ({ external_id }) => [{ ID: 'v1', ExternalID: external_id, PluginID: null }, ...registered()],
+      { status: 'failed', reason: 'the registered volumes are not reported' },
+    ],
+    [
+      'adopt-orphaned-volumes',
+      /\/v1\/volumes$/u,
+      ({ plugin_id }) => [{ ID: 'v1', ExternalID: null, PluginID: plugin_id }, ...registered()],
+      { status: 'failed', reason: expect.stringMatching(/^scheduler.volumes.list lacks it/u) },
+    ],
+    [
+      'snapshot-unprotected-volumes',
+      /\/volumes\/snapshot$/u,
+      ({ plugin_id, external_id }) => ({
+        Snapshots: [
+          { ID: 's1', PluginID: plugin_id, ExternalSourceVolumeID: external_id, CreateTime: 'soon', IsReady: true },
+        ],
+      }),
+      { status: 'failed', reason: 'whether snapshot s1 protects it is not reported' },
+    ],
+    [
+      'detach-lost-claims',
+      SUBJECTS,
+      ({ volume_id }) => ({
+        ID: volume_id,
+        ReadAllocs: {},
+        WriteAllocs: { a1: { ID: 'a1', ClientStatus: 'complete', NodeID: null } },
+      }),
+      { status: 'skipped', reason: 'allocation a1, whose status is unknown, claims it' },
+    ],
+  ])('is unknown to %s where one item of the answer cannot be read', async (name, path, answer, result) => {
+    expect(await applyTo(name, ({ guard: { inputs } }) => answer(inputs), path)).toMatchObject(result);
   });
 
   test('is unknown to reap-dead-agents without the ping that the plan has', async () => {

@@ -106,8 +106,8 @@ describe('pages by number', () => {
     expect([metrics.retries, lines.filter((line) => line.includes('unreachable'))]).toEqual([retries, []]);
   });
 
-  it.each([['/api/v2/x?page[after]=abc'], ['http://['], ['?page[number]=0']])(
-    'with a link that has no page number are an error: %s',
+  it.each([['/api/v2/x?page[after]=abc'], ['http://['], ['?page[number]=0'], [{ href: '?page[number]=2' }], [false]])(
+    'with a link that has no page number are an error: %j',
     async (next) => {
       const { error, queries } = await read('platform', platform.views.list, {}, () => jsonApi(['a'], {}, { next }));
       expect(error).toMatchObject({ failure: 'malformed', serviceMessage: 'links.next has no page number' });
@@ -218,6 +218,7 @@ describe('pages by token', () => {
 
   it.each([
     ['a token that repeats', 'same', ['a', 'b', 'c', 'd']],
+    ['a token that is no text', 7, ['a']],
     ['tokens without an end over the same rows', '', ['a', 'a', 'a', 'a']],
   ])('%s is an error', async (_, fixed, ids) => {
     let asked = 0;

@@ -46,18 +46,20 @@ test('without an answer the registry is unknown, never private, and the pull say
   expect(await place.rows('from changes'), 'what is not known is no change').toEqual([]);
 });
 
-test.each(['name', 'source', 'version'])(
-  'where a row of the list has no %s, the registry is unknown',
-  async (field) => {
-    const attributes = { name: 'vpc', source: 'acme/vpc/aws', version: '1.0.0' };
-    Reflect.deleteProperty(attributes, field);
-    const body = JSON.stringify({ data: [{ id: 'mod-1', attributes }], meta: { pagination: { 'total-count': 1 } } });
-    const place = await project(() => ({ status: 200, body }));
-    const [pull] = (await place.pull(SOURCE)).json<RunResult>().pulls;
-    expect(pull?.note).toBe(`which modules are public is unknown: the list of public modules: row 1 has no ${field}`);
-    expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: null }]);
-  },
-);
+test.each([
+  ['name', undefined, 'row 1 has no name'],
+  ['source', undefined, 'row 1 has no source'],
+  ['version', undefined, 'row 1 has no version'],
+  ['version', true, 'the version of row 1 is no text'],
+])('where a row of the list has the %s %j, the registry is unknown: %s', async (field, value, problem) => {
+  const attributes = { name: 'vpc', source: 'acme/vpc/aws', version: '1.0.0', [field]: value };
+  const body = JSON.stringify({ data: [{ id: 'mod-1', attributes }], meta: { pagination: { 'total-count': 1 } } });
+  const place = await project(() => ({ status: 200, body }));
+  const [pull] = (await place.pull(SOURCE)).json<RunResult>().pulls;
+  const note = problem === undefined ? null : `the list of public modules: ${problem}`;
+  expect(pull?.note).toBe(note && `which modules are public is unknown: ${note}`);
+  expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: null }]);
+});
 
 test('an empty list makes every module private', async () => {
   const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 0 };

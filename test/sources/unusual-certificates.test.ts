@@ -3,7 +3,6 @@ import { readRecorded } from '../recorded/recorded.ts';
 import { answering, HUGE } from './answering.ts';
 
 test.each([
-  ['r2', false, [null, null]],
   [undefined, undefined, [null, null]],
   ['r1', undefined, [true, false]],
 ])('whether CA roots are active is unknown where the service says so of none: %s, %s', async (id, Active, expected) => {

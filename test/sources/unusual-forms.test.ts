@@ -76,8 +76,13 @@ test.each([
   ['the response has no IntermediateCerts', { RootCert: 'x', IntermediateCerts: {} }],
   ['the response has no IntermediateCerts', { RootCert: 'x' }],
   ['row 1 has no RootCert', { RootCert: null, IntermediateCerts: null }],
-])('a CA root whose certificates are not shown fails the source: %s', async (problem, fields) => {
-  const place = await answering({ '/v1/agent/connect/ca/roots': { Roots: [{ ID: 'r1', ...fields }] } });
+  [
+    'the response does not have the root that it names as the active one',
+    { RootCert: 'x', IntermediateCerts: null, ActiveRootID: 'r2' },
+  ],
+])('a CA root that is not shown, or its certificates, fails the source: %s', async (problem, root) => {
+  const { ActiveRootID, ...fields } = { ActiveRootID: undefined, ...root };
+  const place = await answering({ '/v1/agent/connect/ca/roots': { ActiveRootID, Roots: [{ ID: 'r1', ...fields }] } });
   const { stderr } = await place.pull(['--source', 'ca_roots'], 3);
   expect(stderr).toContain(`ca_roots: ${problem}`);
 });

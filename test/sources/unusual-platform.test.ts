@@ -113,10 +113,16 @@ test('a relation of a pool counts as one resource only where that has an ID', as
   const pool = (id: string, data: unknown) => ({ id, attributes: { name: id }, relationships: { stacks: { data } } });
   const place = await answering({
     '/api/v2/organizations/acme/agent-pools': {
-      data: [pool('apool-1', { id: 'st-1', type: 'stacks' }), pool('apool-2', { value: [] }), pool('apool-3', [])],
+      data: [
+        pool('apool-1', { id: 'st-1', type: 'stacks' }),
+        pool('apool-2', { value: [] }),
+        pool('apool-3', []),
+        pool('apool-4', [[], { id: null }]),
+        pool('apool-5', [{ id: 'st-1' }, { id: 'st-2' }]),
+      ],
     },
   });
   await place.pull(['--source', 'agent_pools']);
   const counts = await place.rows("select relationships ->> 'stacks' as stacks from agent_pools order by pool_id");
-  expect(counts.map(({ stacks }) => stacks)).toEqual(['1', null, '0']);
+  expect(counts.map(({ stacks }) => stacks)).toEqual(['1', null, '0', null, '2']);
 });

@@ -9,12 +9,14 @@ test('a token is described with integers of any size', async () => {
   expect(row).toEqual({ extra: `{"explicit_max_ttl":${HUGE.slice(11)},"meta":{"build":${HUGE.slice(11)}}}` });
 });
 
-test('the last ping of an agent has any form of a time; one of the year 1 or 1970 is none', async () => {
+const FUTURE = '2099-01-01T00:00:00Z';
+
+test('the last ping of an agent and the time of a snapshot have any form of a time; one of the year 1 or 1970 is none', async () => {
   const pings: readonly (readonly [sent: string | null | undefined, loaded: string | null])[] = [
     ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05Z'],
     ['2026-01-02T03:04:05.123456789Z', '2026-01-02T03:04:05.123456Z'],
     ['2026-01-02T03:04:05.5+01:30', '2026-01-02T01:34:05.5Z'],
-    ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00Z'], // the rules call it unknown
+    [FUTURE, FUTURE], // the rules call it unknown; a snapshot was not taken then
     [null, null],
     [undefined, null],
     ['', null],
@@ -25,10 +27,16 @@ test('the last ping of an agent has any form of a time; one of the year 1 or 197
   const place = await answering({
     '/api/v2/organizations/acme/agent-pools': { data: [{ id: 'apool-1', attributes: { name: 'p' } }] },
     '/api/v2/agent-pools/apool-1/agents': { data: agents },
+    '/v1/volumes': [{ ID: 'v1', PluginID: 'ab' }],
+    '/v1/volumes/snapshot': { Snapshots: pings.map(([CreateTime], index) => ({ ID: `s${index}`, CreateTime })) },
   });
-  await place.pull(['--source', 'agents']);
-  const rows = await place.rows('select last_ping_at from agents order by agent_id');
-  expect(rows.map(({ last_ping_at }) => last_ping_at)).toEqual(pings.map(([, loaded]) => loaded));
+  await place.pull(['--source', 'agents', '--source', 'volume_snapshots']);
+  const rows = [
+    ...(await place.rows('select last_ping_at as time from agents order by agent_id')),
+    ...(await place.rows('select created_at as time from volume_snapshots order by snapshot_id')),
+  ];
+  const loaded = pings.map(([, time]) => time);
+  expect(rows.map(({ time }) => time)).toEqual([...loaded, ...loaded.map((time) => (time === FUTURE ? null : time))]);
 });
 
 test('an empty text instead of a time is loaded as null', async () => {
@@ -45,8 +53,8 @@ test('an empty text instead of a time is loaded as null', async () => {
   ]);
 });
 
-test('the versions of a key are read from `versions` where `keys` is null', async () => {
-  const data = { name: 'nulled', type: 'rsa-2048', latest_version: 1, keys: null, versions: { 1: {} } };
+test('the versions of a key are read from `versions` where `keys` is null; that its newest one is 0 cannot be', async () => {
+  const data = { name: 'nulled', type: 'rsa-2048', latest_version: 0, keys: null, versions: { 1: {} } };
   const place = await answering({
     '/v1/keymgmt/key': { data: { keys: ['nulled'] } },
     '/v1/keymgmt/key/nulled': { data },
@@ -55,6 +63,7 @@ test('the versions of a key are read from `versions` where `keys` is null', asyn
   expect(await place.rows('select key_name, version::int as version from key_versions')).toEqual([
     { key_name: 'nulled', version: 1 },
   ]);
+  expect(await place.rows('select latest_version from keys')).toEqual([{ latest_version: null }]);
 });
 
 test('a time may be a number of any unit, and as Go prints it', async () => {

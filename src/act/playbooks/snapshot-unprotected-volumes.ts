@@ -76,9 +76,13 @@ const createSnapshot = defineAction(inputs, {
     // A listing may have snapshots of a plugin whose ID begins with this one's: docs/services/scheduler.md#prefixes.
     const recent = responseItems(taken)
       .map(parseSnapshot)
-      .filter(({ source, plugin }) => source === external_id && (plugin ?? plugin_id) === plugin_id)
-      .filter(({ created_at }) => created_at !== null && created_at >= protected_from)
-      .map(({ snapshot_id, created_at, is_ready }) => ({ snapshot_id, created_at, is_ready }));
+      .filter(({ source, plugin }) => (source ?? external_id) === external_id && (plugin ?? plugin_id) === plugin_id)
+      .filter(({ created_at }) => created_at === null || created_at >= protected_from)
+      .map(({ snapshot_id, created_at, is_ready, source }) => ({
+        snapshot_id,
+        created_at,
+        is_ready: source === null ? null : is_ready,
+      }));
     return {
       ...parseVolume(responseBody(volume)),
       in_provider: isListed(external, external_id),
@@ -91,10 +95,12 @@ const createSnapshot = defineAction(inputs, {
     if (other) return other;
     const recent = observed.recent_snapshots;
     if (recent === null) return unknown('its snapshots are not reported');
-    const complete = recent.find(({ is_ready }) => is_ready === true);
+    const complete = recent.find(({ is_ready, created_at }) => is_ready === true && created_at !== null);
     if (complete) return satisfied(`snapshot ${complete.snapshot_id} of ${complete.created_at} protects it`);
     const pending = recent.find(({ created_at }) => created_at !== null && created_at >= planned.under_way_from);
     if (pending) return drifted(`snapshot ${pending.snapshot_id} of ${pending.created_at} is not ready yet`);
+    const unsure = recent.find(({ is_ready, created_at }) => is_ready === null || (is_ready && created_at === null));
+    if (unsure) return unknown(`whether snapshot ${unsure.snapshot_id} protects it is not reported`);
     return observed.in_provider === false ? drifted('the volume is not in the provider') : ready;
   },
   // A new snapshot may not be ready yet. Without a response, it is the one that was not there before the call.

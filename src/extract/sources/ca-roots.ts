@@ -14,8 +14,12 @@ export const caRoots: SourceDefinition = {
     const response = await client.call(mesh['ca-roots'].read);
     const roots = requiredArray(response.json(), 'Roots', 'ca_roots');
     // A mesh whose authority is set up has a root: such an answer says nothing about the roots before.
+    const ids = new Set(roots.map((root) => textAt(root, 'ID')));
     if (roots.length === 0) throw new TidemarkError('DATA', 'ca_roots: the response has no root');
-    landing.expectRows(new Set(roots.map((root) => textAt(root, 'ID'))).size);
+    const active = textAt(response.json(), 'ActiveRootID');
+    if (active !== null && !ids.has(active))
+      throw new TidemarkError('DATA', 'ca_roots: the response does not have the root that it names as the active one');
+    landing.expectRows(ids.size);
     await landing.writeJson({}, response.text);
     const certificates = roots.flatMap(readAuthorities);
     for (const certificate of certificates) await landing.writeJson(certificate);

@@ -265,7 +265,12 @@ guards(
     [
       'downgrade-management-roles',
       ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { ttlSeconds: 60 }),
-      'other fields of the role were changed',
+      'the role was changed',
+    ],
+    [
+      'downgrade-management-roles',
+      ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { tokenType: 'N/A' }),
+      'the role was changed',
     ],
     [
       'downgrade-management-roles',

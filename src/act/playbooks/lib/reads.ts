@@ -8,7 +8,7 @@ export function readPages(operation: string, params: ParameterSources = {}, abse
 }
 
 /**
- * What a list proves that lacks a subject.
+ * What a list proves that lacks a subject: nothing, where an item has no ID.
  * @param id where an item of the list has its ID: a path; an item may also be a name
  * @param subject the input with the ID of the subject
  * @param place the column that holds the IDs of all subjects: `TABLE.COLUMN`
@@ -16,9 +16,12 @@ export function readPages(operation: string, params: ParameterSources = {}, abse
  */
 export function evidence(id: readonly string[], subject: string, place: string, parent?: string): AbsenceEvidence {
   const [table = '', column = ''] = place.split('.');
-  const toId = (item: unknown) => (typeof item === 'string' ? item : textAt(item, ...id)) ?? [];
+  const toId = (item: unknown) => (typeof item === 'string' ? item : textAt(item, ...id));
   return {
-    listIds: (items) => (listAt(items) ?? []).flatMap(toId),
+    listIds: (items) => {
+      const ids = (listAt(items) ?? []).map(toId);
+      return ids.every((one) => one !== null) ? ids : [];
+    },
     subject,
     known: { table, column, ...(parent !== undefined && { within: [parent, parent] }) },
   };

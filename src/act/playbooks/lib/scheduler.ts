@@ -93,12 +93,14 @@ export function isListed(externalVolumes: ReadResult, externalId: string): boole
   return responseItems(externalVolumes).some((item) => textAt(item, 'ExternalID') === externalId);
 }
 
-/** IDs of the volumes that are registered for an external one; null where the volumes are not reported. */
+/** IDs of the volumes that are registered for an external one; null where the volumes, or what tells them apart, are not reported. */
 export function registeredIds(volumes: ReadResult, pluginId: string, externalId: string): readonly string[] | null {
   if (!volumes.found) return null;
-  return responseItems(volumes)
-    .filter((item) => textAt(item, 'PluginID') === pluginId && textAt(item, 'ExternalID') === externalId)
-    .flatMap((item) => textAt(item, 'ID') ?? []);
+  const named = responseItems(volumes).filter((item) => textAt(item, 'ExternalID') === externalId);
+  const ids = named
+    .filter((item) => (textAt(item, 'PluginID') ?? pluginId) === pluginId)
+    .map((item) => textAt(item, 'PluginID') && textAt(item, 'ID'));
+  return ids.every((id) => id !== null) ? ids : null;
 }
 
 /** The snapshot of an ID in the list of a plugin. Of one that is listed twice, and not the same, its volume and time are unknown. */
@@ -171,7 +173,7 @@ export function evaluateDeregistration(observed: ReturnType<typeof observeVolume
 
 /**
  * The claims of allocations in the response that describes a volume; null where it lacks one of the claim maps. Node and status are null where
- * the scheduler no longer knows the allocation, describes it twice and not the same, or describes another one.
+ * the scheduler no longer knows the allocation, describes it twice and not the same, without its node, or describes another one.
  */
 export function parseClaims(volume: unknown) {
   const maps = ['ReadAllocs', 'WriteAllocs'].map((name) => valueAt(volume, name));
@@ -185,8 +187,7 @@ export function parseClaims(volume: unknown) {
     const inline: unknown[] = entries.flatMap(([, value]) => value ?? []);
     const [first, ...others] = inline.length > 0 ? inline : (listed.get(id) ?? []);
     const isOne = textAt(first, 'ID') === id && others.every((other) => isDeepStrictEqual(other, first));
-    const allocation = isOne ? first : undefined;
-    const [nodeId, clientStatus] = [textAt(allocation, 'NodeID'), textAt(allocation, 'ClientStatus')];
-    return { allocation_id: id, node_id: nodeId, client_status: clientStatus };
+    const nodeId = isOne ? textAt(first, 'NodeID') : null;
+    return { allocation_id: id, node_id: nodeId, client_status: nodeId && textAt(first, 'ClientStatus') };
   });
 }

@@ -6,7 +6,7 @@ import type { ExplorerView } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { describeFailure } from '../shared/list-and-read.ts';
 import { extractPages, PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
-import { type ExtractContext, requiredString, type SourceDefinition } from '../source.ts';
+import { type ExtractContext, optionalString, requiredString, type SourceDefinition } from '../source.ts';
 import { createRowFormatter, fetchCsv, landUntold } from './csv-export.ts';
 import { type FetchPartition, fetchPartitioned } from './partition.ts';
 import { landWorkspaceList } from './workspace-list.ts';
@@ -99,8 +99,8 @@ async function landPublicModules(context: ExtractContext): Promise<void> {
 /** A row that does not tell what it is found by would make its module private. A module may have no version. @throws TidemarkError DATA */
 function assertKey(attributes: unknown, index: number): void {
   for (const name of KEY) {
-    if (name !== 'version' || valueAt(attributes, name) === undefined)
-      requiredString(attributes, name, 'the list of public modules', index);
+    const mayLack = name === 'version' && valueAt(attributes, name) !== undefined;
+    (mayLack ? optionalString : requiredString)(attributes, name, 'the list of public modules', index);
   }
 }
 
