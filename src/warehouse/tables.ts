@@ -1,7 +1,7 @@
 import { groupBy } from '../core/group-by.ts';
 import { discoverFiles } from '../core/paths.ts';
 import type { Database } from './database.ts';
-import { parseHeader, quoteIdent, quoteLiteral, type SqlFiles, splitList } from './sql-files.ts';
+import { type parseHeader, quoteIdent, quoteLiteral, readHeader, type SqlFiles, splitList } from './sql-files.ts';
 
 export interface Column {
   readonly name: string;
@@ -28,20 +28,26 @@ export const withoutValidity = (columns: readonly Column[]) => columns.filter(({
 
 export function loadTables(files: SqlFiles): ReadonlyMap<string, Table> {
   const names = [...discoverFiles(files.roots, 'queries/tables', '.sql').keys()];
-  return new Map(names.map((name) => [name, parseTable(name, files.read(`tables/${name}`))]));
+  return new Map(names.map((name) => [name, parseTable('tables', name, files.read(`tables/${name}`))]));
 }
 
 /** The views that people query as tables: those whose files in `queries/warehouse/` say `-- catalogue: yes`, with a line for each column. */
 export function loadViews(files: SqlFiles): readonly Table[] {
   return [...discoverFiles(files.roots, 'queries/warehouse', '.sql').keys()].flatMap((name) => {
     const sql = files.read(`warehouse/${name}`);
-    return /^-- catalogue: yes$/mu.test(sql) ? [parseTable(name, sql)] : [];
+    return /^-- catalogue: yes$/mu.test(sql) ? [parseTable('warehouse', name, sql)] : [];
   });
 }
 
-/** The table that the header and the columns of a file declare. */
-export function parseTable(name: string, ddl: string) {
-  const header = parseHeader(ddl);
+/** The lines that a header may have. */
+const LINES =
+  'grain key identity logged_at written_once by_target source sources internal volatile part follows members computed past name instance place renewed told_in_part encoded acted'.split(
+    ' ',
+  );
+
+/** The table that the header and the columns of a file declare. @throws TidemarkError DATA for a line that is misspelt */
+export function parseTable(folder: string, name: string, ddl: string) {
+  const header = readHeader(`${folder}/${name}`, ddl, LINES);
   const declared = [...ddl.matchAll(COLUMN)].map(([, column = '', type = '', comment = '']): Column => {
     return { name: column, type: type.replace(' not null', '').trim(), comment };
   });

@@ -211,6 +211,21 @@ describe('a custom report', () => {
       'queries/reports/mine/list.sql: unknown header line `-- souces: …`: did you mean sources?',
     ],
     [
+      'an unknown line of the header of a table',
+      { 'queries/tables/own.sql': '-- volatil: yes\ncreate table own (\n  target varchar -- target\n)' },
+      'queries/tables/own.sql: unknown header line `-- volatil: …`: did you mean volatile?',
+    ],
+    [
+      'an unknown line of the header of a kind of subjects',
+      { 'queries/subjects/own.sql': '-- subjects: own\nselect 1' },
+      'queries/subjects/own.sql: unknown header line `-- subjects: …`: did you mean subject?',
+    ],
+    [
+      'a kind of subjects of no table',
+      { 'queries/subjects/own.sql': '-- subject: own\n-- table: workspace\nselect 1' },
+      'queries/subjects/own.sql: unknown table workspace: did you mean workspaces?',
+    ],
+    [
       'a query of two statements',
       { 'queries/reports/mine/list.sql': 'select 1 as x; select 2 as x' },
       /queries\/reports\/mine\/list\.sql: .*several/u,

@@ -4,7 +4,7 @@ import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { NO_POOL_USE } from '../../services/platform/operations.ts';
 import { type Database, describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
-import { checkHeader, parseHeader, quoteLiteral, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
+import { quoteLiteral, readHeader, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 
@@ -48,8 +48,7 @@ const LINES =
   'rule severity worst subject sources elsewhere within proves asks judges needs many repair repaired_by'.split(' ');
 
 function parseRule(name: string, sql: string, filled: ReadonlySet<string>) {
-  checkHeader(`findings/${name}`, sql, LINES);
-  const header = parseHeader(sql);
+  const header = readHeader(`findings/${name}`, sql, LINES);
   const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
   const severity = parseSeverity(name, 'severity', line('severity'));
   const sources = line('sources') === 'none' ? [] : splitList(header.sources);
