@@ -71,7 +71,7 @@ export async function api(context: Context, name: string | undefined, parameters
     if (options.all) {
       await printJsonArray(listAllItems(operation, client.pages(operation, args, settings)), print);
     } else if (operation.responseType === 'csv') {
-      await printDownload(print, (file) => client.download(operation, args, file, settings));
+      await printDownload(print, (file) => client.download(operation, args, file, { ...settings, uncompressed: true }));
     } else await print(formatResponse(await client.call(operation, args, settings)));
   } catch (error) {
     const isOpen = error instanceof ServiceError && error.details.operation === operation.name && mayBeDone(error);
