@@ -1,3 +1,5 @@
+import { suggestName } from '../config/suggest.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
 import { discoverFiles } from '../core/paths.ts';
 import type { Database } from './database.ts';
@@ -39,18 +41,32 @@ export function loadViews(files: SqlFiles): readonly Table[] {
   });
 }
 
-/** The lines that a header may have. */
-const LINES =
-  'grain key identity logged_at written_once by_target source sources internal volatile part follows members computed past name instance place renewed told_in_part encoded acted'.split(
-    ' ',
-  );
+/** The lines of a header that name columns, those that say `yes`, and all. */
+const COLUMN_LINES =
+  'key identity logged_at part follows members computed past name instance place renewed encoded'.split(' ');
+const YES_LINES = 'written_once by_target internal volatile told_in_part'.split(' ');
+const LINES = ['grain', 'source', 'sources', 'acted', ...COLUMN_LINES, ...YES_LINES];
 
-/** The table that the header and the columns of a file declare. @throws TidemarkError DATA for a line that is misspelt */
+/** A header without a fault, which would be ignored without a word. */
+function readTableHeader(file: string, ddl: string, columns: readonly Column[]) {
+  const header = readHeader(file, ddl, LINES);
+  const refuse = (what: string) => new TidemarkError('DATA', `queries/${file}.sql: ${what}`);
+  const unsaid = YES_LINES.find((line) => (header[line] ?? 'yes') !== 'yes');
+  if (unsaid !== undefined) throw refuse(`the header line \`-- ${unsaid}: …\` is not yes`);
+  const known = columns.map(({ name }) => name);
+  const unknown = COLUMN_LINES.flatMap((line) => splitList(header[line])).find(
+    (name) => name !== '*' && !name.startsWith('extra.') && !known.includes(name),
+  );
+  if (unknown === undefined) return header;
+  throw refuse(`its header names ${unknown}, which is no column: ${suggestName(unknown, known)}`);
+}
+
+/** The table that the header and the columns of a file declare. @throws TidemarkError DATA for a fault of its header */
 export function parseTable(folder: string, name: string, ddl: string) {
-  const header = readHeader(`${folder}/${name}`, ddl, LINES);
   const declared = [...ddl.matchAll(COLUMN)].map(([, column = '', type = '', comment = '']): Column => {
     return { name: column, type: type.replace(' not null', '').trim(), comment };
   });
+  const header = readTableHeader(`${folder}/${name}`, ddl, declared);
   const columns = header.source ? withoutValidity(declared) : declared;
   const says = (field: string) => header[field] === 'yes';
   return {

@@ -216,6 +216,16 @@ describe('a custom report', () => {
       'queries/tables/own.sql: unknown header line `-- volatil: …`: did you mean volatile?',
     ],
     [
+      'an unknown column in the header of a table',
+      { 'queries/tables/own.sql': '-- past: made\ncreate table own (\n  made_at timestamptz -- when\n)' },
+      'queries/tables/own.sql: its header names made, which is no column: did you mean made_at?',
+    ],
+    [
+      'an unknown value in the header of a table',
+      { 'queries/tables/own.sql': '-- volatile: true\ncreate table own (\n  target varchar -- target\n)' },
+      'queries/tables/own.sql: the header line `-- volatile: …` is not yes',
+    ],
+    [
       'an unknown line of the header of a kind of subjects',
       { 'queries/subjects/own.sql': '-- subjects: own\nselect 1' },
       'queries/subjects/own.sql: unknown header line `-- subjects: …`: did you mean subject?',
