@@ -83,6 +83,11 @@ export function readHeader(name: string, sql: string, known: readonly string[]):
   return parseHeader(sql);
 }
 
+/** The number of a line; `otherwise` where it is absent or no number. */
+export function readNumber(text: string | undefined, otherwise: number): number {
+  return Number.isNaN(Number(text)) ? otherwise : Number(text);
+}
+
 /** `a, b`, as a header or a template writes it. */
 export function splitList(text: string | undefined): readonly string[] {
   return text?.split(/\s*,\s*/u).filter(Boolean) ?? [];

@@ -30,7 +30,8 @@ async function renderOwn(warehouse: ReportWarehouse, files: Readonly<Record<stri
 
 const SUMMARY =
   '-- title: Mine\n-- sources: workspaces\nselect count(*) as workspaces, null as headline from workspaces_at($as_of)';
-const LIST = '-- title: My list\nselect workspace_name, current_rum_count from workspaces_at($as_of) order by all';
+const LIST =
+  '-- title: My list\n-- limit: all\nselect workspace_name, current_rum_count from workspaces_at($as_of) order by all';
 const PAGE =
   '{{#> page}}{{#> figures}}{{figure summary.workspaces "workspaces" rows="list"}}{{/figures}}{{table tables.list}}{{/page}}';
 const MINE = {

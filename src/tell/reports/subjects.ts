@@ -4,7 +4,7 @@ import { discoverFiles } from '../../core/paths.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { firstLine, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { quoteLiteral, readHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { quoteLiteral, readHeader, readNumber, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -46,7 +46,7 @@ export interface SubjectOptions extends OpenWarehouse {
   readonly asOf: Date;
 }
 
-const ORDER_LAST = '1000';
+const ORDER_LAST = 1000;
 
 /**
  * The kinds of subjects in their order. A kind whose file has no `-- subject:` is a statement for all kinds. `slug`: the name of the file.
@@ -58,7 +58,9 @@ export function loadSubjectKinds(files: SqlFiles) {
     const sql = files.read(`subjects/${slug}`);
     return { slug, sql, header: readHeader(`subjects/${slug}`, sql, ['subject', 'title', 'table', 'order']) };
   });
-  const ordered = declared.sort((a, b) => Number(a.header.order ?? ORDER_LAST) - Number(b.header.order ?? ORDER_LAST));
+  const ordered = declared.sort(
+    (a, b) => readNumber(a.header.order, ORDER_LAST) - readNumber(b.header.order, ORDER_LAST),
+  );
   return ordered.flatMap(({ slug, sql, header }) => {
     if (header.subject === undefined) return [];
     const { subject, table: name = '', title = subject } = header;
