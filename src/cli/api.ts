@@ -66,12 +66,14 @@ export async function api(context: Context, name: string | undefined, parameters
   const print = (text: string) => context.stream(toPrintable(context, redactor.text(text)));
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
-  const settings = { body, write: operation.mutates, create: options.create ?? false };
+  // What is no JSON shows nowhere that it was cut.
+  const uncompressed = !options.all;
+  const settings = { body, write: operation.mutates, create: options.create ?? false, uncompressed };
   try {
     if (options.all) {
       await printJsonArray(listAllItems(operation, client.pages(operation, args, settings)), print);
     } else if (operation.responseType === 'csv') {
-      await printDownload(print, (file) => client.download(operation, args, file, { ...settings, uncompressed: true }));
+      await printDownload(print, (file) => client.download(operation, args, file, settings));
     } else await print(formatResponse(await client.call(operation, args, settings)));
   } catch (error) {
     const isOpen = error instanceof ServiceError && error.details.operation === operation.name && mayBeDone(error);
