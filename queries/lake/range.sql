@@ -13,7 +13,7 @@ with
       started_at > coalesce((select max(as_of) from own), '-infinity')
       or (
         started_at >= $whole_since::timestamptz
-        and run_id not in (select run_id from lake_runs_changes where run_id is not null)
+        and run_id not in (select run_id from lake_runs_changes where run_id is not null and publish in (select publish from own))
       )
   )
 select

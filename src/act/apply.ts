@@ -19,7 +19,16 @@ import {
   unrecorded,
 } from './execute-action.ts';
 import type { ActionOutcome, LedgerEntry } from './ledger.ts';
-import { explainUnsettled, identifyRequest, isFinal, isUnsettled, listBlocking, takeFinal, toKey } from './ledger.ts';
+import {
+  explainUnsettled,
+  identifyRequest,
+  indexSinceUndone,
+  isFinal,
+  isUnsettled,
+  listBlocking,
+  takeFinal,
+  toKey,
+} from './ledger.ts';
 import { assertAfterLedger, type Ledger } from './ledger-file.ts';
 import { readLedger, trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext, Attempt } from './observe-action.ts';
@@ -185,6 +194,7 @@ const MIN_CONTRADICTIONS = 2;
 /** The progress of one apply. The actions of a finding, in the order of the plan, are a chain. */
 class Progress {
   readonly #ctx: ApplyContext;
+  readonly #findSinceUndone: ReturnType<typeof indexSinceUndone>;
   readonly #results = new Map<Action, ActionResult>();
   /** Actions that a reading contradicts. Their outcomes are recorded at the end, once the whole plan was read. */
   readonly #contradictions = new Map<Action, ActionOutcome>();
@@ -192,6 +202,7 @@ class Progress {
   readonly #contradicted = new Set<Action>();
   constructor(ctx: ApplyContext) {
     this.#ctx = ctx;
+    this.#findSinceUndone = indexSinceUndone(ctx.ledger.entries, ctx.plan);
     for (const action of ctx.plan.actions) {
       const previous = this.#previous(action);
       if (previous && identifyRequest(previous) !== identifyRequest(action)) {
@@ -272,7 +283,7 @@ class Progress {
       (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
     );
     if (repeated) return recordUnsent(attempt, 'failed', explainUnsettled(repeated));
-    const { result, contradiction } = await executeAction(attempt);
+    const { result, contradiction } = await executeAction(attempt, this.#findSinceUndone);
     if (contradiction) {
       this.#contradictions.set(action, contradiction);
       for (const blocked of result.satisfied ? [action] : chain.slice(place)) this.#contradicted.add(blocked);

@@ -11,7 +11,7 @@ import {
   type ActionOutcome,
   type ActionStatus,
   explainLater,
-  findLater,
+  type indexSinceUndone,
   isUnsettled,
   type LedgerEntry,
 } from './ledger.ts';
@@ -38,28 +38,26 @@ type Conclusion = Pick<ActionOutcome, 'status' | 'reason'> &
  * Reads the subject, and executes the action if the subject is as planned. The intent is on disk before anything is sent, and the
  * outcome before the next action starts.
  */
-export async function executeAction(attempt: Attempt): Promise<Execution> {
+export async function executeAction(
+  attempt: Attempt,
+  findSinceUndone: ReturnType<typeof indexSinceUndone>,
+): Promise<Execution> {
   const { previous } = attempt;
   const reading = await tryObserve(attempt);
   const { precondition, observed } = reading;
-  if (precondition.state === 'unknown') return { result: await recordUnsent(attempt, 'failed', precondition.reason) };
+  if (precondition.state === 'unknown') {
+    const mayBeGone = isAmbiguous(previous) && getOperation(previous.operation).method === 'DELETE' && reading.isAbsent;
+    return { result: await recordUnsent(attempt, mayBeGone ? 'unconfirmed' : 'failed', precondition.reason) };
+  }
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition);
-  const later = findSinceUndone(attempt);
+  const later = findSinceUndone(attempt.action);
   if (later) return { result: await recordUnsent(attempt, 'skipped', explainLater(later)) };
   // To read the subject may have taken as long as the service asked to wait.
   if (await isAccepted(attempt)) return { result: await recordUnsent(attempt, 'skipped', ACCEPTED) };
   await attempt.ledger.record(intent);
   const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
-}
-
-/** The plan that has changed the subject of an undo since it was planned. */
-function findSinceUndone({ plan, action, ledger: { entries } }: Attempt) {
-  return [...entries.values()]
-    .filter(({ plan_id, finding_id }) => plan_id === plan.undoes && finding_id === action.finding_id)
-    .map((undone) => findLater(entries, undone, action))
-    .find((later) => later !== undefined && later.plan_id !== plan.plan_id);
 }
 
 export const ACCEPTED = 'the finding was accepted since the plan was made';
@@ -78,7 +76,7 @@ export async function isAccepted({ plan, config, context, action }: Attempt): Pr
 }
 
 /** Records that an action was not sent. The next apply tries again what failed. */
-export function recordUnsent(attempt: Attempt, status: 'skipped' | 'failed', reason: string): Promise<ActionResult> {
+export function recordUnsent(attempt: Attempt, status: ActionStatus, reason: string): Promise<ActionResult> {
   return conclude(attempt, keepEarlier(attempt, newIntent(attempt)), { status, reason });
 }
 
@@ -243,8 +241,9 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
     return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after, answer: 'ambiguous' };
   if (precondition.state === 'satisfied')
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
-  // Before the call it was there. What is gone without a proof, as the last item of its list, may be gone by the call.
-  if (method === 'DELETE' && failed?.status !== undefined && precondition.state === 'unknown' && reading.isAbsent)
+  // Before the call it was there. What is gone without a proof, as the last item of its list, may be gone by this call or an earlier one.
+  const wasSent = failed?.status !== undefined || isAmbiguous(previous);
+  if (method === 'DELETE' && wasSent && precondition.state === 'unknown' && reading.isAbsent)
     return { status: 'unconfirmed', reason: `${message}; ${precondition.reason}`, after, answer: 'ambiguous' };
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
   // A redirect (malformed) would be answered again.

@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { DAY_MS } from '../core/clock.ts';
+import { groupBy } from '../core/group-by.ts';
 import type { JsonValue } from './define.ts';
+import type { Action, Plan } from './plan-file.ts';
 
 /** The lines of the ledger, the append-only file of every intent and outcome. */
 
@@ -108,24 +110,38 @@ export function toKey({ plan_id, action_id }: ActionKey): string {
 export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
 
 /**
- * A later plan that was applied to the subject of an action: it undid the action, or did it again after someone else had undone it.
- * @param undoing what would undo it
+ * Reads the ledger once, for `findLater`: a later plan that was applied to the subject of an action. It undid the action, or did it again
+ * after someone else had undone it. `undoing`: what would undo it.
  */
-export function findLater(entries: LedgerEntries, row: Omit<LedgerEntry, 'event'>, undoing: Request) {
-  const all = [...entries.values()];
-  const place = all.findIndex((entry) => toKey(entry) === toKey(row));
-  const isSame = (other: Request) => identifyRequest(other) === identifyRequest(undoing);
-  // Only where the call names what the undo changes: two snapshots of one volume are created by the same call.
-  const isNamed = Object.entries(row.params).every(([name, value]) => undoing.params[name] === value);
-  const isAgain = (other: LedgerEntry) =>
-    isNamed && other.finding_id === row.finding_id && identifyRequest(other) === identifyRequest(row);
-  return all
-    .filter(({ started_at: at }, index) => at > row.started_at || (at === row.started_at && index > place)) // a retry keeps its place
-    .flatMap((entry) => takeFinal(entry) ?? [])
-    .find((other) => {
-      const isOther = other.status === 'applied' && other.plan_id !== row.plan_id;
-      return isOther && (isSame(other) || isAgain(other));
-    });
+export function indexLater(entries: LedgerEntries) {
+  const places = new Map([...entries.keys()].map((key, place) => [key, place]));
+  const placeOf = (key: ActionKey) => places.get(toKey(key)) ?? -1;
+  const isApplied = (entry: LedgerEntry) => takeFinal(entry)?.status === 'applied';
+  const applied = groupBy([...entries.values()].filter(isApplied), identifyRequest);
+  return function findLater(row: Omit<LedgerEntry, 'event'>, undoing: Request): LedgerEntry | undefined {
+    // Only where the call names what the undo changes: two snapshots of one volume are created by the same call.
+    const isNamed = Object.entries(row.params).every(([name, value]) => undoing.params[name] === value);
+    const again = isNamed ? (applied.get(identifyRequest(row)) ?? []) : [];
+    const same = applied.get(identifyRequest(undoing)) ?? [];
+    return [...same, ...again.filter(({ finding_id }) => finding_id === row.finding_id)].find(
+      (other) =>
+        other.plan_id !== row.plan_id &&
+        (other.started_at > row.started_at || (other.started_at === row.started_at && placeOf(other) > placeOf(row))), // a retry keeps its place
+    );
+  };
+}
+
+/** Reads the ledger once, for the plan that has changed the subject of an action since what its plan undoes. */
+export function indexSinceUndone(entries: LedgerEntries, plan: Pick<Plan, 'plan_id' | 'undoes'>) {
+  if (plan.undoes === undefined) return () => undefined;
+  const findLater = indexLater(entries);
+  const undone = [...entries.values()].filter(({ plan_id }) => plan_id === plan.undoes);
+  const byFinding = groupBy(undone, ({ finding_id }) => finding_id);
+  return (action: Action) =>
+    byFinding
+      .get(action.finding_id)
+      ?.map((one) => findLater(one, action))
+      .find((later) => later !== undefined && later.plan_id !== plan.plan_id);
 }
 
 export function explainLater({ plan_id }: Pick<ActionKey, 'plan_id'>): string {

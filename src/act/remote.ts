@@ -55,7 +55,7 @@ export function openServices(config: Config, context: WorkContext, signal: Abort
       if (!(error instanceof ServiceError)) throw error;
       const { failure, serviceMessage: message } = error;
       // A storage plugin that cannot list its volumes: they are not reported (docs/services/scheduler.md#external-volumes).
-      const isUnlisted = allPages && CANNOT_LIST.test(message);
+      const isUnlisted = allPages && operation.params.plugin_id !== undefined && CANNOT_LIST.test(message);
       const isResult = failure === 'not-found' || isUnlisted || (allowFailure && isRejection(error));
       if (!isResult) throw error;
       return { found: false, failure, message };

@@ -3,7 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, explainInvalid, type NewAction, resolveDefinitions } from './action-call.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { explainLater, explainUnsettled, findLater, type LedgerRow, toKey, toLedgerRow } from './ledger.ts';
+import { explainLater, explainUnsettled, indexLater, type LedgerRow, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { type Observed, tryObserve } from './observe-action.ts';
@@ -48,13 +48,14 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   return withServices(options, async (remote) => {
     await assertSameInstallations(plan, config, remote);
     const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
+    const findLater = indexLater(entries);
     const definitions = resolveDefinitions(plan, playbooks);
     const actions: NewAction[] = [];
     const leftOut: LeftOut[] = [];
     // The last action first, because an action may rest on an earlier one.
     for (const { action, row } of begun.reverse()) {
       const definition = definitions.get(action) as ActionDefinition;
-      const planned = await planUndo(row, { ...deps, action, definition });
+      const planned = await planUndo(row, { ...deps, action, definition }, findLater);
       context.signal.throwIfAborted(); // what was not read then is no reason to leave an action out
       if (planned && 'isUnknown' in planned) leftOut.push(planned);
       else if (planned) actions.push(planned);
@@ -105,7 +106,11 @@ function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: re
 }
 
 /** The restoring action, or why there is none; undefined for an action that was not done. */
-async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | LeftOut | undefined> {
+async function planUndo(
+  row: LedgerRow,
+  attempt: Observed,
+  findLater: ReturnType<typeof indexLater>,
+): Promise<NewAction | LeftOut | undefined> {
   const { config, action, definition } = attempt;
   const { finding_id, summary, subject_name, why: title, since } = action;
   const leaveOut = (why: string, isUnknown = false) => ({ finding_id, reason: `${summary}: ${why}`, isUnknown });
@@ -136,7 +141,7 @@ async function planUndo(row: LedgerRow, attempt: Observed): Promise<NewAction | 
   } catch (error) {
     return leaveOut(attempt.context.redactor.text(explainInvalid(error, 'the ledger')));
   }
-  const later = findLater(attempt.ledger.entries, row, built);
+  const later = findLater(row, built);
   if (later) return leaveOut(explainLater(later));
   const { action_id } = action;
   const { precondition } = await tryObserve({ ...attempt, definition: undo.action, action: { action_id, ...built } });

@@ -66,7 +66,9 @@ export async function api(context: Context, name: string | undefined, parameters
   const print = (text: string) => context.stream(toPrintable(context, redactor.text(text)));
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
-  const settings = { body, write: operation.mutates, create: options.create ?? false };
+  // What is no JSON shows nowhere that it was cut.
+  const uncompressed = !options.all;
+  const settings = { body, write: operation.mutates, create: options.create ?? false, uncompressed };
   try {
     if (options.all) {
       await printJsonArray(listAllItems(operation, client.pages(operation, args, settings)), print);

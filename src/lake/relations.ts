@@ -37,7 +37,7 @@ export async function listRelations({ database, files }: OpenWarehouse): Promise
   const stored = await readColumns({ database, files });
   const relations = [...loadTables(files).values()].flatMap((table) => toRelations(table, stored));
   const isRuns = ({ name }: Relation) => name === RUNS;
-  const rollup = rollupRelation(parseTable(ROLLUP, files.read(`lake/${ROLLUP}`)));
+  const rollup = rollupRelation(parseTable('lake', ROLLUP, files.read(`lake/${ROLLUP}`)));
   return [...relations.filter((relation) => !isRuns(relation)), rollup, ...relations.filter(isRuns)];
 }
 

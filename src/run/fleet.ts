@@ -2,7 +2,7 @@ import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { writeReportFiles } from '../tell/reports/archive.ts';
-import { queryFile, type ReportData, type ReportState } from '../tell/reports/data.ts';
+import { queryDataset, type ReportData, type ReportState } from '../tell/reports/data.ts';
 import { loadFleetReport } from '../tell/reports/definitions.ts';
 import { formatNumber } from '../tell/reports/format.ts';
 import { createRenderer, renderReport } from '../tell/reports/renderer.ts';
@@ -23,12 +23,12 @@ export function listFleetQueries(files: SqlFiles): readonly string[] {
  */
 export async function renderFleetReport({ database, files }: OpenWarehouse, out: string, generatedAt: Date) {
   const report = loadFleetReport(files);
-  const [summary] = await queryFile(database, report.summary.file, report.summary.sql);
+  const [summary] = await queryDataset(database, report.summary);
   if (typeof summary?.night !== 'string') {
     throw new TidemarkError('DATA', 'the lake has no night', { hint: 'publish a run with `tidemark lake publish`' });
   }
   const datasets: [string, readonly Row[]][] = [];
-  for (const { name, file, sql } of report.datasets) datasets.push([name, await queryFile(database, file, sql)]);
+  for (const dataset of report.datasets) datasets.push([dataset.name, await queryDataset(database, dataset)]);
   const data: ReportData = {
     report: report.name,
     as_of: `${summary.night.slice(0, 10)}T00:00:00Z`,

@@ -31,6 +31,8 @@ export interface RequestOptions extends Partial<SendOptions> {
   readonly create?: boolean;
   /** What an earlier response said of its version. A service that still has it may answer 304, without a body. */
   readonly conditions?: Conditions;
+  /** Asks for a body without compression: where a compressed one is cut, nothing tells. @default any */
+  readonly uncompressed?: boolean;
   /** How old an answer may be, in milliseconds, where the service or a cache says so. @default ten minutes */
   readonly maxPastMs?: number;
   /** Rows are rewritten before they are loaded: a name that an object has twice is read once. @default such an answer is refused */
@@ -117,15 +119,19 @@ function prepareRequest(
   options: RequestOptions = {},
 ) {
   const { body, metrics = createRequestMetrics(), write = false, conditions = {}, ...others } = options;
-  const { maxPastMs = MAX_PAST_MS, mayRepeatNames = false, ...sending } = others;
+  const { maxPastMs = MAX_PAST_MS, mayRepeatNames = false, uncompressed, ...sending } = others;
   const { target, redactor, log, timeouts } = connection;
   const args = given as Args;
   collectSecrets(operation, args, body, redactor);
   validateRequest(operation, target, args, body, log);
   const permission = describePermission(operation, target, args);
   const { etag, modified } = conditions;
-  const headers = { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
-  const isConditional = Object.keys(headers).length > 0;
+  const headers = {
+    ...(etag && { 'If-None-Match': etag }),
+    ...(modified && { 'If-Modified-Since': modified }),
+    ...(uncompressed && { 'Accept-Encoding': 'identity' }),
+  };
+  const isConditional = Boolean(etag || modified);
   const maxBytes = timeouts.maxResponseBytes;
   const context = { operation, args, permission, redactor, maxBytes, isConditional, maxPastMs, mayRepeatNames };
   const send = createSender(connection, operation, { args, body, write, headers }, { ...sending, metrics });

@@ -104,7 +104,8 @@ function createSpillFolder(root: string): Promise<string | undefined> {
 }
 
 /** What to do where the published warehouse cannot be read. */
-export const PUBLISH_AGAIN = 'the next `tidemark pull` publishes it again from the working file';
+export const PUBLISH_AGAIN =
+  'the next `tidemark pull` publishes it again from the working file; without one, restore a backup';
 
 /** @throws TidemarkError DATA with DuckDB's message if the file is not a database, or corrupt. */
 export function openInstance(file: string, settings: Readonly<Record<string, string>>) {

@@ -69,17 +69,23 @@ export function parseHeader(sql: string): Readonly<Record<string, string>> {
 }
 
 /** Names a line that is misspelt: it would be ignored without a word. Others that are not known are for readers. */
-export function findHeaderFault(name: string, sql: string, known: readonly string[]): string | undefined {
+export function findHeaderFault(sql: string, known: readonly string[]): string | undefined {
   const keys = Object.keys(parseHeader(sql)).filter((key) => !known.includes(key));
   const found = keys.find((key) => isMisspelt(key, known));
   if (found === undefined) return undefined;
-  return `queries/${name}.sql: unknown header line \`-- ${found}: …\`: ${suggestName(found, known)}`;
+  return `unknown header line \`-- ${found}: …\`: ${suggestName(found, known)}`;
 }
 
-/** @throws TidemarkError DATA for what `findHeaderFault` finds */
-export function checkHeader(name: string, sql: string, known: readonly string[]): void {
-  const fault = findHeaderFault(name, sql, known);
-  if (fault) throw new TidemarkError('DATA', fault);
+/** The header of a file that may have these lines. @throws TidemarkError DATA for what `findHeaderFault` finds */
+export function readHeader(name: string, sql: string, known: readonly string[]): ReturnType<typeof parseHeader> {
+  const fault = findHeaderFault(sql, known);
+  if (fault) throw new TidemarkError('DATA', `queries/${name}.sql: ${fault}`);
+  return parseHeader(sql);
+}
+
+/** The number of a line; `otherwise` where it is absent or no number. */
+export function readNumber(text: string | undefined, otherwise: number): number {
+  return Number.isNaN(Number(text)) ? otherwise : Number(text);
 }
 
 /** `a, b`, as a header or a template writes it. */

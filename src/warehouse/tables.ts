@@ -1,7 +1,9 @@
+import { suggestName } from '../config/suggest.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
 import { discoverFiles } from '../core/paths.ts';
 import type { Database } from './database.ts';
-import { parseHeader, quoteIdent, quoteLiteral, type SqlFiles, splitList } from './sql-files.ts';
+import { type parseHeader, quoteIdent, quoteLiteral, readHeader, type SqlFiles, splitList } from './sql-files.ts';
 
 export interface Column {
   readonly name: string;
@@ -28,23 +30,43 @@ export const withoutValidity = (columns: readonly Column[]) => columns.filter(({
 
 export function loadTables(files: SqlFiles): ReadonlyMap<string, Table> {
   const names = [...discoverFiles(files.roots, 'queries/tables', '.sql').keys()];
-  return new Map(names.map((name) => [name, parseTable(name, files.read(`tables/${name}`))]));
+  return new Map(names.map((name) => [name, parseTable('tables', name, files.read(`tables/${name}`))]));
 }
 
 /** The views that people query as tables: those whose files in `queries/warehouse/` say `-- catalogue: yes`, with a line for each column. */
 export function loadViews(files: SqlFiles): readonly Table[] {
   return [...discoverFiles(files.roots, 'queries/warehouse', '.sql').keys()].flatMap((name) => {
     const sql = files.read(`warehouse/${name}`);
-    return /^-- catalogue: yes$/mu.test(sql) ? [parseTable(name, sql)] : [];
+    return /^-- catalogue: yes$/mu.test(sql) ? [parseTable('warehouse', name, sql)] : [];
   });
 }
 
-/** The table that the header and the columns of a file declare. */
-export function parseTable(name: string, ddl: string) {
-  const header = parseHeader(ddl);
+/** The lines of a header that name columns, those that say `yes`, and all. */
+const COLUMN_LINES =
+  'key identity logged_at part follows members computed past name instance place renewed encoded'.split(' ');
+const YES_LINES = 'written_once by_target internal volatile told_in_part'.split(' ');
+const LINES = ['grain', 'source', 'sources', 'acted', ...COLUMN_LINES, ...YES_LINES];
+
+/** A header without a fault, which would be ignored without a word. */
+function readTableHeader(file: string, ddl: string, columns: readonly Column[]) {
+  const header = readHeader(file, ddl, LINES);
+  const refuse = (what: string) => new TidemarkError('DATA', `queries/${file}.sql: ${what}`);
+  const unsaid = YES_LINES.find((line) => (header[line] ?? 'yes') !== 'yes');
+  if (unsaid !== undefined) throw refuse(`the header line \`-- ${unsaid}: …\` is not yes`);
+  const known = columns.map(({ name }) => name);
+  const unknown = COLUMN_LINES.flatMap((line) => splitList(header[line])).find(
+    (name) => name !== '*' && !name.startsWith('extra.') && !known.includes(name),
+  );
+  if (unknown === undefined) return header;
+  throw refuse(`its header names ${unknown}, which is no column: ${suggestName(unknown, known)}`);
+}
+
+/** The table that the header and the columns of a file declare. @throws TidemarkError DATA for a fault of its header */
+export function parseTable(folder: string, name: string, ddl: string) {
   const declared = [...ddl.matchAll(COLUMN)].map(([, column = '', type = '', comment = '']): Column => {
     return { name: column, type: type.replace(' not null', '').trim(), comment };
   });
+  const header = readTableHeader(`${folder}/${name}`, ddl, declared);
   const columns = header.source ? withoutValidity(declared) : declared;
   const says = (field: string) => header[field] === 'yes';
   return {
@@ -109,6 +131,11 @@ function parseChanges(header: ReturnType<typeof parseHeader>, columns: readonly 
       return { operation, params: splitList(params) };
     }),
   };
+}
+
+/** Whether a table has other rows as of an earlier time. */
+export function hasPast(files: SqlFiles, { source, loggedAt, name }: Table): boolean {
+  return source !== undefined || loggedAt !== undefined || files.has(`warehouse/${name}_at`);
 }
 
 /** The last column of the key of a table whose rows have no id: it distinguishes rows with equal values in the other columns of the key. */

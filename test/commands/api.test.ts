@@ -219,6 +219,15 @@ describe('the result', () => {
     for (const asked of words) expect((await run(asked)).stdout).toBe(`{"status": ${status}}\n`);
   });
 
+  it('of CSV and of text is asked for without compression, of which nothing tells that it is cut', async () => {
+    await sandbox.close();
+    sandbox = await startTestSandbox({
+      faultHook: ({ headers }) => ({ status: 200, body: `"${headers['accept-encoding']}"\n` }),
+    });
+    expect((await run(['platform.views.csv', 'view_id=v'])).stdout).toBe('"identity"\n');
+    expect((await run(['autoscaler.metrics.read', 'format=prometheus'])).stdout).toBe('"identity"\n');
+  });
+
   it('on a terminal holds no control characters', async () => {
     await sandbox.close();
     sandbox = await startTestSandbox({ faultHook: () => ({ status: 200, body: '"a"\n"\u001b]0;x\u0007b"\n' }) });

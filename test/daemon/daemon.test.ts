@@ -238,6 +238,7 @@ describe('the status pages', () => {
       'with-hyphen': 'select 1 as value',
       with_label: 'select 1 as value, 2 as "no label"',
       without_value: 'select 1 as number',
+      of_misspelt: '-- hel: nothing\nselect 1 as value',
     };
     for (const [name, sql] of Object.entries(metrics)) await writeFile(join(folder, `${name}.sql`), `${sql};\n`);
     await publishWarehouse(config);
@@ -245,9 +246,10 @@ describe('the status pages', () => {
     const body = await (await get('/metrics')).text();
     expect(body).toContain('of_each{name="a"} 1\n');
     expect(body).toContain('tidemark_mail_pending 0\n');
-    expect(body).not.toMatch(/name="b"|of_nothing|hyphen|no label|without_value/u);
+    expect(body).not.toMatch(/name="b"|of_nothing|of_misspelt|hyphen|no label|without_value/u);
     const warned = lines.filter((line) => line.includes('queries/metrics/')).sort();
     expect(warned).toEqual([
+      expect.stringContaining('of_misspelt.sql: unknown header line `-- hel: …`: did you mean help?'),
       expect.stringContaining('with-hyphen.sql: a metric cannot have this name'),
       expect.stringContaining('with_label.sql: a label cannot have the name no label'),
       expect.stringContaining('without_value.sql: it has no column value'),

@@ -181,6 +181,10 @@ test.each([
   [HEAD.replace('warning', 'dire'), 'the header line `-- severity: …` is not one of info, warning, critical'],
   [HEAD.replace('-- sources: workspaces\n', ''), 'the header line `-- sources: …` is missing'],
   [`${HEAD}-- prove: complete listing of workspaces\n`, 'unknown header line `-- prove: …`: did you mean proves?'],
+  [
+    `${HEAD}-- needs: drift\n`,
+    'the header line `-- needs: …` names drift, which is no column of its sources: did you mean drifted?',
+  ],
 ])('a head without what it must say is refused with the file and the line', async (head, words) => {
   const root = await ownRules({ own: `${head}select 1` });
   const error = `queries/findings/own.sql: ${words}`;

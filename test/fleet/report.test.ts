@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
@@ -153,5 +153,10 @@ describe('the report of a fleet', () => {
     await expect(renderFleetReport({ database, files }, await tempFolder(), new Date())).rejects.toThrow(
       /^queries\/fleet\/summary\.sql:10: .*"value"/u,
     );
+    const own = await tempFolder();
+    await mkdir(join(own, 'queries/fleet'), { recursive: true });
+    await writeFile(join(own, 'queries/fleet/own.sql'), '-- label: a=A\nselect 1 as a');
+    const lake = { database: await openTables(TABLES), files: createSqlFiles([own, PACKAGE_ROOT]) };
+    await expect(renderFleetReport(lake, await tempFolder(), new Date())).rejects.toThrow('did you mean labels?');
   });
 });

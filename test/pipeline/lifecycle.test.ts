@@ -83,6 +83,12 @@ test('import holds for what a run of a clock that was ahead has recorded', async
   await writeFile(join(folder, 'terraform.json'), JSON.stringify(answer('terraform', [{ name: '1.15', isEol: true }])));
   await tidemark(['lifecycle', 'import', 'terraform.json', '--now', NEXT_DAY]);
   expect((await rows(SUPPORT, { product: 'terraform' }))[0]).toMatchObject({ ended: true, origin: 'imported' });
+  await writeFile(
+    join(folder, 'terraform.json'),
+    JSON.stringify(answer('terraform', [{ name: '1.15', isEol: false }])),
+  );
+  await tidemark(['lifecycle', 'import', 'terraform.json', '--now', NEXT_DAY]);
+  expect((await rows(SUPPORT, { product: 'terraform' }))[0], 'the last import holds').toMatchObject({ ended: false });
 });
 
 const CYCLE = { name: '1.16' };

@@ -162,6 +162,29 @@ test.each([
   },
 );
 
+test('the removal of the last key of a provider that takes effect after readings did not show it has not failed', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'remove-retired-keys',
+    prepare: ({ secrets }) => {
+      for (const { keys } of secrets.providers.values())
+        for (const name of keys.has('retired-2024-batch') ? [...keys.keys()] : [])
+          if (name !== 'retired-2024-batch') keys.delete(name);
+    },
+    faultHook: ({ method }) => (method === 'DELETE' ? { status: 502, body: '' } : undefined),
+  });
+  const { actions } = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  const first = actions.findIndex(({ operation }) => operation === 'secrets.kms-keys.remove');
+  const statuses = [];
+  for (const _ of [1, 2, 3]) {
+    const { rows } = (await place.apply([], 1)).json<{ rows: Row[] }>();
+    statuses.push(rows[first]?.status);
+    for (const { keys } of place.sandbox.services.secrets.state.providers.values()) keys.delete('retired-2024-batch');
+  }
+  expect(statuses).toEqual(['failed', 'unconfirmed', 'unconfirmed']);
+});
+
 test('no secret of the configuration or of a service is in a plan, the ledger or the table', async () => {
   const place = await playbookHarness({
     playbook: 'adopt-orphaned-volumes',

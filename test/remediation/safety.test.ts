@@ -6,6 +6,7 @@ import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { openServices } from '../../src/act/remote.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { HOUR_MS } from '../../src/core/clock.ts';
+import { platform } from '../../src/services/platform/operations.ts';
 import { secrets } from '../../src/services/secrets/operations.ts';
 import { quietContext } from '../helpers/context.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
@@ -80,6 +81,20 @@ test('a guard read that changes something is refused', async () => {
   }
   await remote.close();
   expect(place.sandbox.log).toEqual([]);
+});
+
+test('what only a storage plugin may lack is a failure of any other list', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'rotate-old-keys',
+    faultHook: ({ path }) =>
+      path.endsWith('/views') ? { status: 422, body: '{"errors":["unsupported"]}' } : undefined,
+  });
+  const context = quietContext(place.folder);
+  const remote = openServices(loadProjectConfig(place), context, context.signal);
+  const read = remote.read('acme', platform.views.list, {}, { allPages: true });
+  await expect(read).rejects.toMatchObject({ failure: 'invalid' });
+  await remote.close();
 });
 
 test('readings that contradict the first action of every chain stop the apply as a fault of the service', async () => {

@@ -19,6 +19,11 @@ describe('drawChart', () => {
     expect(svg).toContain('<desc>Drifted: 1 on 1 Nov, 2 on 3 Nov, between 1 and 4.</desc>');
   });
 
+  it('of more points than a call has arguments is drawn', () => {
+    const long = Array.from({ length: 200_000 }, (_, minute) => ({ at: new Date(minute * 60_000), value: minute }));
+    expect(drawChart({ title: 't', series: [{ name: 'a', points: long }] })).toContain('between 0 and 199,999.');
+  });
+
   it('escapes names', () => {
     const svg = drawChart({ title: '<b>&"', kind: 'area', series: [{ name: '</svg><script>', points: points(1, 2) }] });
     expect(svg).not.toContain('<script>');

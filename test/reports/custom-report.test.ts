@@ -30,7 +30,8 @@ async function renderOwn(warehouse: ReportWarehouse, files: Readonly<Record<stri
 
 const SUMMARY =
   '-- title: Mine\n-- sources: workspaces\nselect count(*) as workspaces, null as headline from workspaces_at($as_of)';
-const LIST = '-- title: My list\nselect workspace_name, current_rum_count from workspaces_at($as_of) order by all';
+const LIST =
+  '-- title: My list\n-- limit: all\nselect workspace_name, current_rum_count from workspaces_at($as_of) order by all';
 const PAGE =
   '{{#> page}}{{#> figures}}{{figure summary.workspaces "workspaces" rows="list"}}{{/figures}}{{table tables.list}}{{/page}}';
 const MINE = {
@@ -209,6 +210,31 @@ describe('a custom report', () => {
       'an unknown line of a header',
       { 'queries/reports/mine/list.sql': '-- souces: workspaces\nselect 1 as x' },
       'queries/reports/mine/list.sql: unknown header line `-- souces: …`: did you mean sources?',
+    ],
+    [
+      'an unknown line of the header of a table',
+      { 'queries/tables/own.sql': '-- volatil: yes\ncreate table own (\n  target varchar -- target\n)' },
+      'queries/tables/own.sql: unknown header line `-- volatil: …`: did you mean volatile?',
+    ],
+    [
+      'an unknown column in the header of a table',
+      { 'queries/tables/own.sql': '-- past: made\ncreate table own (\n  made_at timestamptz -- when\n)' },
+      'queries/tables/own.sql: its header names made, which is no column: did you mean made_at?',
+    ],
+    [
+      'an unknown value in the header of a table',
+      { 'queries/tables/own.sql': '-- volatile: true\ncreate table own (\n  target varchar -- target\n)' },
+      'queries/tables/own.sql: the header line `-- volatile: …` is not yes',
+    ],
+    [
+      'an unknown line of the header of a kind of subjects',
+      { 'queries/subjects/own.sql': '-- subjects: own\nselect 1' },
+      'queries/subjects/own.sql: unknown header line `-- subjects: …`: did you mean subject?',
+    ],
+    [
+      'a kind of subjects of no table',
+      { 'queries/subjects/own.sql': '-- subject: own\n-- table: workspace\nselect 1' },
+      'queries/subjects/own.sql: unknown table workspace: did you mean workspaces?',
     ],
     [
       'a query of two statements',

@@ -65,5 +65,8 @@ test('a table of a user that fails is one error, and the reports and the index a
   await writeFile(join(project.folder, 'queries', 'runs', 'wrong.sql'), '-- title: Wrong\nselect wrong from pulls');
   const { exit, stderr } = await project.tidemark(['report', 'keys']);
   expect([exit, stderr]).toEqual([4, expect.stringContaining('queries/runs/wrong.sql:2: ')]);
+  await writeFile(join(project.folder, 'queries', 'runs', 'wrong.sql'), '-- labls: a=A\nselect 1 as a');
+  const misspelt = await project.tidemark(['report', 'keys']);
+  expect([misspelt.exit, misspelt.stderr]).toEqual([4, expect.stringContaining('did you mean labels?')]);
   for (const name of ['keys.html', 'index.html']) expect(existsSync(join(project.folder, 'out', name))).toBe(true);
 });

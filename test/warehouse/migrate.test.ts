@@ -63,7 +63,7 @@ test.each([
   [
     'target varchar, -- a target\n  a varchar, -- a text\n  valid_from timestamptz, -- a time\n  valid_to timestamptz, -- a time',
     '\n-- key: b\n-- source: mine',
-    'column named "b"',
+    'names b, which is no column',
   ],
 ])('a table of a user that cannot be made is named', async (columns, header, problem) => {
   await openMigrated();

@@ -2,7 +2,7 @@ import { unknownName } from '../../config/suggest.ts';
 import { parseTimestamp } from '../../core/clock.ts';
 import { catchKnown, formatError, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { checkHeader, createSqlFiles, parseHeader } from '../../warehouse/sql-files.ts';
+import { createSqlFiles, readHeader } from '../../warehouse/sql-files.ts';
 import { replaceParams } from '../../warehouse/sql-params.ts';
 import type { QueryRequest } from './protocol.ts';
 
@@ -71,8 +71,7 @@ const PARAMETER = /^(?<name>\w+) (?<type>\w+)(?: = (?<defaultSql>.+?))?(?: - (?<
 function parseSavedQuery(name: string, sql: string) {
   if (sql.replaceAll(/--.*$|[\s;]/gmu, '') === '')
     throw new TidemarkError('DATA', `queries/saved/${name}.sql has no query`);
-  checkHeader(`saved/${name}`, sql, ['title', 'description', 'param']);
-  const { title = name, description = '' } = parseHeader(sql);
+  const { title = name, description = '' } = readHeader(`saved/${name}`, sql, ['title', 'description', 'param']);
   const [header = ''] = HEADER.exec(sql) ?? [];
   const parameters = [...header.matchAll(PARAMETER_LINE)].map(([, text = '']) => parseParameter(name, text));
   return { name, title, description, parameters, sql };

@@ -2,7 +2,7 @@ import { scaleLinear } from 'd3-scale';
 import { shortenText, stripControls } from '../../core/log.ts';
 import { drawChart, seriesClass } from '../../tell/reports/charts.ts';
 import { drawLabel, drawRule, drawVariant, element, roundPixels, tooltip } from '../../tell/reports/markup.ts';
-import { buildSeries, type Series } from '../../tell/reports/series.ts';
+import { buildSeries, findExtent, type Series } from '../../tell/reports/series.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
 import type { ResultPage } from './results.ts';
 
@@ -52,7 +52,7 @@ function chartTimes(times: Column, numbers: readonly Column[], texts: Column | u
   }
   const names = numbers.map(({ name }) => name);
   const built = buildSeries(known, 'at', Object.keys(numbers), isGrouped ? 'text' : undefined);
-  const largest = ({ points }: Series) => Math.max(...points.map(({ value }) => value));
+  const largest = ({ points }: Series) => findExtent(points.map(({ value }) => value))[1];
   const all = isGrouped ? [...built].sort((one, other) => largest(other) - largest(one)) : built;
   const series = all.slice(0, MAX_SERIES).map(({ name, points }, index) => ({
     name: toLabel(isGrouped ? name : (names[index] ?? '')),

@@ -4,7 +4,7 @@ import { discoverFiles, isPresent } from '../../core/paths.ts';
 import { describeQueryError, MAX_QUERY_MS } from '../../warehouse/database.ts';
 import { readFingerprint, warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
-import { parseHeader } from '../../warehouse/sql-files.ts';
+import { findHeaderFault, parseHeader } from '../../warehouse/sql-files.ts';
 import type { Row } from '../../warehouse/values.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -64,6 +64,8 @@ function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetri
     for (const name of discoverFiles(files.roots, 'queries/metrics', '.sql').keys()) {
       try {
         const sql = files.read(`metrics/${name}`);
+        const fault = findHeaderFault(sql, ['help']);
+        if (fault) throw new Error(fault);
         const all = await database.rows(sql, {}, MAX_QUERY_MS);
         const rows = all.filter(({ target }) => !config.elsewhere?.includes(String(target))); // those are metrics of another shard
         metrics.push(toMetric(name, parseHeader(sql).help ?? name, rows));

@@ -4,9 +4,9 @@ import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { NO_POOL_USE } from '../../services/platform/operations.ts';
 import { type Database, describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
-import { checkHeader, parseHeader, quoteLiteral, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
+import { quoteLiteral, readHeader, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
-import { loadTables } from '../../warehouse/tables.ts';
+import { loadTables, type Table } from '../../warehouse/tables.ts';
 
 /** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
 export type Rule = Readonly<ReturnType<typeof parseRule>>;
@@ -20,12 +20,12 @@ export interface InvalidRule {
 /** All rules by name, and those with an invalid header. */
 export function readRules(files: SqlFiles) {
   const names = [...discoverFiles(files.roots, 'queries/findings', '.sql').keys()];
-  const filled = new Set([...loadTables(files).values()].flatMap(({ source }) => source ?? []));
+  const tables = [...loadTables(files).values()];
   const rules: Rule[] = [];
   const invalid: InvalidRule[] = [];
   for (const name of names) {
     try {
-      rules.push(parseRule(name, files.read(`findings/${name}`), filled));
+      rules.push(parseRule(name, files.read(`findings/${name}`), tables));
     } catch (error) {
       invalid.push({ rule: name, error: errorMessage(error) });
     }
@@ -47,15 +47,18 @@ const DEFAULT_WITHIN_MINUTES = 60;
 const LINES =
   'rule severity worst subject sources elsewhere within proves asks judges needs many repair repaired_by'.split(' ');
 
-function parseRule(name: string, sql: string, filled: ReadonlySet<string>) {
-  checkHeader(`findings/${name}`, sql, LINES);
-  const header = parseHeader(sql);
+function parseRule(name: string, sql: string, tables: readonly Table[]) {
+  const header = readHeader(`findings/${name}`, sql, LINES);
   const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
   const severity = parseSeverity(name, 'severity', line('severity'));
   const sources = line('sources') === 'none' ? [] : splitList(header.sources);
   const elsewhere = splitList(header.elsewhere);
-  refuseUnknownSource(name, 'sources', sources, filled);
-  refuseUnknownSource(name, 'elsewhere', elsewhere, filled);
+  const filled = new Set(tables.flatMap(({ source }) => source ?? []));
+  refuseUnknown(name, 'sources', sources, filled, 'fills no table');
+  refuseUnknown(name, 'elsewhere', elsewhere, filled, 'fills no table');
+  const read = tables.filter(({ source = '' }) => [...sources, ...elsewhere].includes(source));
+  const columns = new Set(read.flatMap((table) => table.columns.map((column) => column.name)));
+  refuseUnknown(name, 'needs', splitList(header.needs), columns, 'is no column of its sources');
   return {
     name,
     /** What it finds, in one sentence. */
@@ -98,11 +101,17 @@ function parseWithin(name: string, text: string): number {
   return Number(count) * UNIT_MINUTES[unit as keyof typeof UNIT_MINUTES];
 }
 
-/** A rule of a source that nothing pulls would never be assessed, and look clean. @param filled the sources of all tables */
-function refuseUnknownSource(name: string, key: string, sources: readonly string[], filled: ReadonlySet<string>) {
-  const unknown = sources.find((source) => !filled.has(source));
+/** A rule of a source that nothing pulls would never be assessed, and look clean, and so would one that needs a column that nothing has. */
+function refuseUnknown(
+  name: string,
+  key: string,
+  named: readonly string[],
+  known: ReadonlySet<string>,
+  problem: string,
+) {
+  const unknown = named.find((one) => !known.has(one));
   if (unknown === undefined) return;
-  invalidHeader(name, key, `names ${unknown}, which fills no table: ${suggestName(unknown, filled)}`);
+  invalidHeader(name, key, `names ${unknown}, which ${problem}: ${suggestName(unknown, known)}`);
 }
 
 /** `-- proves: complete listing of volumes, external_volumes` */

@@ -107,10 +107,12 @@ async function readMetrics({ files, config }: ComposeOptions, query: (name: stri
   const metrics: Row[] = [];
   for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {
     const sql = files.read(`mail/metrics/${name}`);
-    const fault = findHeaderFault(`mail/metrics/${name}`, sql, METRIC_LINES);
+    const fault = findHeaderFault(sql, METRIC_LINES);
     const header = parseHeader(sql);
     if (isAbsent(splitList(header.sources), leftOut)) continue;
-    const rows = fault ? [{ label: fault, value: null }] : await query(`metrics/${name}`); // the mail goes, and says so
+    const rows = fault
+      ? [{ label: `queries/mail/metrics/${name}.sql: ${fault}`, value: null }]
+      : await query(`metrics/${name}`); // the mail goes, and says so
     metrics.push(...rows.map((row) => ({ label: name, ...header, ...row })));
   }
   return metrics;

@@ -3,7 +3,7 @@ import { area, line } from 'd3-shape';
 import { utcDay, utcMonth } from 'd3-time';
 import { DAY_MS } from '../../core/clock.ts';
 import { drawLabel, drawRule, drawVariant, element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
-import { alignToDays, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
+import { alignToDays, findExtent, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
 
 interface ChartSpec {
   /** The accessible name of the chart. */
@@ -105,7 +105,7 @@ function drawSize(
 
 /** From 0, but for lines that would be flat: what changed by less than a quarter shows in a range of its own. */
 function chooseRange(values: readonly number[], isStacked: boolean): readonly [number, number] {
-  const [lowest, highest] = [Math.min(...values), Math.max(...values)];
+  const [lowest, highest] = findExtent(values);
   if (!isStacked && lowest > 0.75 * highest && lowest < highest) return [lowest, highest];
   return [Math.min(0, lowest), Math.max(values.every(Number.isInteger) ? 1 : 0, highest)];
 }
@@ -240,9 +240,9 @@ function describeSeries(series: readonly Series[]): string {
       const [first] = points;
       const last = points.at(-1);
       if (!first || !last) return [];
-      const values = points.map(({ value }) => value);
+      const [least, largest] = findExtent(points.map(({ value }) => value));
       const ends = [first, last].map(({ at, value }) => `${formatCount(value)} on ${formatDay(at)}`).join(', ');
-      return [`${name}: ${ends}, between ${formatCount(Math.min(...values))} and ${formatCount(Math.max(...values))}.`];
+      return [`${name}: ${ends}, between ${formatCount(least)} and ${formatCount(largest)}.`];
     })
     .join(' ');
 }

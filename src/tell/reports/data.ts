@@ -6,12 +6,12 @@ import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { checkHeader } from '../../warehouse/sql-files.ts';
+import { readHeader } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { allInOrder, type Queries, shareConnections } from './connections.ts';
-import { DATASET_LINES, loadReports, type Report } from './definitions.ts';
+import { DATASET_LINES, type Dataset, loadReports, type Report } from './definitions.ts';
 
 /** State of one source of one target, as `NAME.json` shows it. */
 export interface SourceState {
@@ -100,10 +100,9 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
 export async function readReport(report: Report, reader: ReportReader): Promise<ReportData> {
   const { options, queries, sources: states, summaries } = reader;
   const params = reportParams(report, reader.params);
-  for (const { file, sql } of [report.summary, ...report.datasets]) checkHeader(file, sql, DATASET_LINES);
   const [summary, tables] = await allInOrder([
     summaries?.get(report.name) ?? hideUnknown(report, await querySummary(queries, report, params), states),
-    allInOrder(report.datasets.map(({ file, sql }) => queryFile(queries, file, sql, params))),
+    allInOrder(report.datasets.map((dataset) => queryDataset(queries, dataset, params))),
   ]);
   const rows = Object.fromEntries(report.datasets.map(({ name }, index) => [name, tables[index] ?? []]));
   const sources = states.filter(({ source }) => report.sources.includes(source));
@@ -161,10 +160,17 @@ async function readSourceStates(
 }
 
 /** The numbers of a report. The frame of the page needs a headline, also where its query makes none. */
-async function querySummary(queries: Queries, { summary: { file, sql } }: Report, params: SqlParams): Promise<Row> {
-  const [row, ...more] = await queryFile(queries, file, sql, params);
-  if (!row || more.length > 0) throw new TidemarkError('DATA', `queries/${file}.sql must return exactly one row`);
+async function querySummary(queries: Queries, { summary }: Report, params: SqlParams): Promise<Row> {
+  const [row, ...more] = await queryDataset(queries, summary, params);
+  if (!row || more.length > 0)
+    throw new TidemarkError('DATA', `queries/${summary.file}.sql must return exactly one row`);
   return 'headline' in row ? row : { ...row, headline: null };
+}
+
+/** The rows of a dataset. @param rendered its text with its parts filled in, if it has some @throws TidemarkError DATA naming the file whose header or query fails */
+export async function queryDataset(database: Queries, { file, sql }: Dataset, params?: SqlParams, rendered = sql) {
+  readHeader(file, sql, DATASET_LINES);
+  return queryFile(database, file, rendered, params);
 }
 
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */

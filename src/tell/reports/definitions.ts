@@ -1,6 +1,6 @@
 import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles, findFile } from '../../core/paths.ts';
-import { parseHeader, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
+import { parseHeader, readNumber, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { toHeading } from './format.ts';
 
 /** The lines that a header may have. */
@@ -83,7 +83,7 @@ function loadDataset(name: string, file: string, files: SqlFiles) {
     sql: sql.trimEnd(),
     title: header.title ?? toHeading(name),
     /** Position among the reports, of a summary, or among the tables of a run. Those without one come last. */
-    order: Number(header.order ?? LAST),
+    order: readNumber(header.order, LAST),
     about: header.about ?? '',
     /** Shown instead of the table when there are no rows. */
     empty: header.empty ?? 'None.',
@@ -109,7 +109,7 @@ function loadDataset(name: string, file: string, files: SqlFiles) {
     /** Kind of a part → what its color means. */
     legend: splitPairs(header.legend),
     /** Most rows that the page contains; a CSV file has all of them. */
-    limit: Number(header.limit ?? DEFAULT_LIMIT),
+    limit: readNumber(header.limit, DEFAULT_LIMIT),
   };
 }
 

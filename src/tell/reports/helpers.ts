@@ -8,7 +8,7 @@ import type { Row, Value } from '../../warehouse/values.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
 import type { ValueKind } from './format.ts';
 import { escapeCalendarText, formatAge, formatNumber, formatTime, formatValue, toHeading, truncate } from './format.ts';
-import { buildSeries, type Series, splitAtGaps } from './series.ts';
+import { buildSeries, findExtent, type Series, splitAtGaps } from './series.ts';
 import type { CellView, TableView } from './table-view.ts';
 
 export type TemplateFormat = 'html' | 'text';
@@ -196,7 +196,7 @@ function buildNights(table: TableView, { hash, data }: HelperOptions, format: Te
     color: up.includes(name) ? `up${3 - (up.length - 1 - up.indexOf(name))}` : `down${down.indexOf(name) + 1}`,
     isDown: down.includes(name),
   }));
-  const first = known.length > 0 ? new Date(Math.min(...toDays(rows))) : undefined;
+  const first = known.length > 0 ? new Date(findExtent(toDays(rows))[0]) : undefined;
   const days = first ? utcDay.range(first, new Date(Date.parse(data.root.as_of) + 1)) : []; // a range has no end
   const knownDays = new Set(toDays(known));
   const isFlat = !series.some(({ points }) => points.some(({ value }) => value > 0));
@@ -245,7 +245,7 @@ function buildChart(table: TableView, { hash, data }: HelperOptions, format: Tem
 
 /** Nothing for a series without a point. `until`: the day of its last point, where that is not the one of the page. */
 function toLegendEntry({ name, points }: Series, index: number, asOf: string): readonly object[] {
-  const values = points.map(({ value }) => value);
+  const [least, largest] = findExtent(points.map(({ value }) => value));
   const last = points.at(-1);
   if (!last) return [];
   const day = last.at.toISOString().slice(0, 10);
@@ -255,8 +255,8 @@ function toLegendEntry({ name, points }: Series, index: number, asOf: string): r
       series: seriesClass(index),
       last: formatNumber(last.value),
       until: day === asOf.slice(0, 10) ? null : day,
-      lowest: formatNumber(Math.min(...values)),
-      highest: formatNumber(Math.max(...values)),
+      lowest: formatNumber(least),
+      highest: formatNumber(largest),
     },
   ];
 }

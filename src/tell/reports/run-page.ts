@@ -6,7 +6,7 @@ import { renderChangesBetween } from '../../warehouse/changes.ts';
 import type { Statements } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
-import { queryFile } from './data.ts';
+import { queryDataset } from './data.ts';
 import { loadDatasets } from './definitions.ts';
 import { EMPTY_CELL, formatValue, inferKind } from './format.ts';
 import type { Renderer } from './renderer.ts';
@@ -70,7 +70,7 @@ async function readSections({ database, files }: ReadOptions, run: Row) {
   const options = { report: '', params, staleSources: none, unlinked: none, hasSeveralTargets: true };
   const sections: object[] = [];
   for (const dataset of loadDatasets('runs', files).toSorted((a, b) => a.order - b.order)) {
-    const rows = await queryFile(database, dataset.file, files.render(dataset.file, { changes }), params);
+    const rows = await queryDataset(database, dataset, params, files.render(dataset.file, { changes }));
     sections.push({ ...toTableView(dataset, rows, options), isCut: rows.length === MAX_ROWS });
   }
   return sections;

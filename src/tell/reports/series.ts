@@ -32,6 +32,14 @@ export function buildSeries(rows: readonly Row[], x: string, columns: readonly s
   return [...groups].map(([name, members]) => ({ name: String(name), points: toPoints(members, column) }));
 }
 
+/** The least and the largest value: `Math.min(...values)` takes some 120,000. */
+export function findExtent(values: readonly number[]): readonly [least: number, largest: number] {
+  return [
+    values.reduce((least, value) => Math.min(least, value), Infinity),
+    values.reduce((largest, value) => Math.max(largest, value), -Infinity),
+  ];
+}
+
 /** A longer time between two points than this many times the usual one is a gap. */
 const GAP_FACTOR = 1.5;
 

@@ -1,9 +1,10 @@
+import { suggestName } from '../../config/suggest.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { firstLine, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { quoteLiteral, readHeader, readNumber, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -45,7 +46,7 @@ export interface SubjectOptions extends OpenWarehouse {
   readonly asOf: Date;
 }
 
-const ORDER_LAST = '1000';
+const ORDER_LAST = 1000;
 
 /**
  * The kinds of subjects in their order. A kind whose file has no `-- subject:` is a statement for all kinds. `slug`: the name of the file.
@@ -55,15 +56,20 @@ export function loadSubjectKinds(files: SqlFiles) {
   const tables = loadTables(files);
   const declared = [...discoverFiles(files.roots, 'queries/subjects', '.sql').keys()].map((slug) => {
     const sql = files.read(`subjects/${slug}`);
-    return { slug, sql, header: parseHeader(sql) };
+    return { slug, sql, header: readHeader(`subjects/${slug}`, sql, ['subject', 'title', 'table', 'order']) };
   });
-  const ordered = declared.sort((a, b) => Number(a.header.order ?? ORDER_LAST) - Number(b.header.order ?? ORDER_LAST));
+  const ordered = declared.sort(
+    (a, b) => readNumber(a.header.order, ORDER_LAST) - readNumber(b.header.order, ORDER_LAST),
+  );
   return ordered.flatMap(({ slug, sql, header }) => {
-    const table = tables.get(header.table ?? '');
-    if (!header.subject || !table) return [];
+    if (header.subject === undefined) return [];
+    const { subject, table: name = '', title = subject } = header;
+    const table = tables.get(name);
+    const hint = suggestName(name, tables.keys());
+    if (!table) throw new TidemarkError('DATA', `queries/subjects/${slug}.sql: unknown table ${name}: ${hint}`);
     /** Every version with `target`, `subject_id`, `subject_name`, `place`, the columns, `valid_from`, `valid_to`. */
     const versions = sql.replaceAll(/^\s*--.*$|;\s*$/gmu, '').trim();
-    return [{ slug, type: header.subject, title: header.title ?? header.subject, table, versions }];
+    return [{ slug, type: subject, title, table, versions }];
   });
 }
 

@@ -249,6 +249,19 @@ test('a run that is closed late brings back no rows of a target that has moved s
   expect(await close(first, '2026-10-01', 2)).toMatchObject({ closed: [], known: [1], refused: [] });
 });
 
+test('a run that a shard has loaded late is in the lake where a run of another shard has its ID', async () => {
+  const { first, second, night, now } = await twoShards();
+  await night(first, 1, '2026-10-01T02:15:00Z', { a: 'a' });
+  await close(first, '2026-10-01', 2);
+  await night(second, 2, '2026-10-02T02:15:00Z', { b: 'b' });
+  await night(first, 1, '2026-10-03T02:15:00Z', { a: 'a' });
+  await close(first, '2026-10-03', 2);
+  await close(first, '2026-10-02', 2);
+  await night(first, 1, '2026-10-02T02:15:00Z', { c: 'late' });
+  expect(await close(first, '2026-10-02', 2)).toMatchObject({ closed: [1], known: [2], refused: [] });
+  expect((await now()).map(({ name }) => name)).toEqual(['a', 'b', 'late']);
+});
+
 test('a run that is closed late has the rows of a target that has moved and could not be pulled there', async () => {
   const { first, second, night, now } = await twoShards();
   await night(first, 1, '2026-10-01T02:15:00Z', { a: 'a', b: 'b' });
