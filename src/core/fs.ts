@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type ErrorCode, errorMessage, TidemarkError } from './errors.ts';
 
@@ -25,11 +25,8 @@ export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<v
   });
 }
 
-/**
- * Replaces the content of a file atomically, as `replaceFile` does. Its owner alone may read it.
- * @param text or its parts, each of which is written by itself
- */
-export async function writeFileAtomic(file: string, text: string | Iterable<string>): Promise<void> {
+/** Replaces the content of a file atomically, as `replaceFile` does. Its owner alone may read it. */
+export async function writeFileAtomic(file: string, text: string): Promise<void> {
   await makeFolder(dirname(file));
   await replaceFile(file, PRIVATE_FILE, (temporary) => writeFile(temporary, text, { flush: true }));
 }
@@ -38,17 +35,31 @@ export async function writeFileAtomic(file: string, text: string | Iterable<stri
  * Runs `work` on a new file beside `file`, which then replaces it: a reader sees the old content or all of the new one, and an error
  * leaves the old file as it was. On return, the name is on disk.
  */
-export async function replaceFile<T>(file: string, mode: number, work: (temporary: string) => Promise<T>): Promise<T> {
-  const temporary = `${file}.${randomBytes(6).toString('hex')}.part`;
-  // Created here, so that a link of the same name is never followed.
-  await (await open(temporary, 'wx', mode)).close();
+export function replaceFile<T>(file: string, mode: number, work: (temporary: string) => Promise<T>): Promise<T> {
+  return replaceFiles(dirname(file), mode, async (create) => work(await create(basename(file))));
+}
+
+/** The same for files of a folder, which `work` creates by their names: none is replaced before all are written. */
+export async function replaceFiles<T>(
+  folder: string,
+  mode: number,
+  work: (create: (name: string) => Promise<string>) => Promise<T>,
+): Promise<T> {
+  const created = new Map<string, string>();
+  const create = async (name: string) => {
+    const temporary = join(folder, `${name}.${randomBytes(6).toString('hex')}.part`);
+    // Created here, so that a link of the same name is never followed.
+    await (await open(temporary, 'wx', mode)).close();
+    created.set(temporary, join(folder, name));
+    return temporary;
+  };
   try {
-    const result = await work(temporary);
-    await rename(temporary, file);
-    await syncFolder(dirname(file));
+    const result = await work(create);
+    for (const [temporary, file] of created) await rename(temporary, file);
+    await syncFolder(folder);
     return result;
   } finally {
-    await rm(temporary, { force: true });
+    for (const temporary of created.keys()) await rm(temporary, { force: true });
   }
 }
 

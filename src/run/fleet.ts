@@ -1,11 +1,12 @@
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { writeReportFiles } from '../tell/reports/archive.ts';
-import { queryFile, type ReportData, type ReportState } from '../tell/reports/data.ts';
+import { shareAmong } from '../tell/reports/connections.ts';
+import { eachRow, queryFile, type ReadReport, type ReportState } from '../tell/reports/data.ts';
 import { loadFleetReport } from '../tell/reports/definitions.ts';
 import { formatNumber } from '../tell/reports/format.ts';
-import { createRenderer, renderReport } from '../tell/reports/renderer.ts';
+import { createRenderer } from '../tell/reports/renderer.ts';
+import { writeReport } from '../tell/reports/write-report.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -18,7 +19,7 @@ export function listFleetQueries(files: SqlFiles): readonly string[] {
 /**
  * Writes `fleet.html`, `fleet.txt`, `fleet.json` and CSV files of long tables: the report of all organizations in a lake.
  * @param lake its database has the views that the queries name
- * @returns its data, and the names of the files below `out`
+ * @returns its name, and those of the files below `out`
  * @throws TidemarkError DATA if a query fails, or the lake has no published night
  */
 export async function renderFleetReport({ database, files }: OpenWarehouse, out: string, generatedAt: Date) {
@@ -27,21 +28,22 @@ export async function renderFleetReport({ database, files }: OpenWarehouse, out:
   if (typeof summary?.night !== 'string') {
     throw new TidemarkError('DATA', 'the lake has no night', { hint: 'publish a run with `tidemark lake publish`' });
   }
-  const datasets: [string, readonly Row[]][] = [];
-  for (const { name, file, sql } of report.datasets) datasets.push([name, await queryFile(database, file, sql)]);
-  const data: ReportData = {
+  const head = {
     report: report.name,
     as_of: `${summary.night.slice(0, 10)}T00:00:00Z`,
     generated_at: formatTimestamp(generatedAt),
     sources: [],
     state: assessFleet(summary),
     summary: { ...summary, headline: describeFleet(summary) },
-    ...Object.fromEntries(datasets),
   };
+  const queries = shareAmong([database]);
+  const begin = (): ReadReport => ({
+    head: Promise.resolve(head),
+    read: (dataset, take) => eachRow(queries, dataset, take),
+  });
   const page = { params: {}, unlinked: new Set<string>(), stalenessAt: generatedAt };
-  const rendered = renderReport(report, data, page, createRenderer(files.roots));
-  await writeReportFiles(out, report.name, rendered);
-  return { files: [...rendered.keys()], data };
+  const written = await writeReport(out, report, begin, page, createRenderer(files.roots));
+  return { name: report.name, files: written.files };
 }
 
 /** What is stale or not assessed is not clean; a number is null where no target has it. */

@@ -4,14 +4,14 @@ import { findNamed } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
-import { describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
+import { describeQueryError, MAX_QUERY_MS, type SqlParams, type TakeRows } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { checkHeader } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { allInOrder, type Queries, shareConnections } from './connections.ts';
-import { DATASET_LINES, loadReports, type Report } from './definitions.ts';
+import { DATASET_LINES, type Dataset, loadReports, type Report } from './definitions.ts';
 
 /** State of one source of one target, as `NAME.json` shows it. */
 export interface SourceState {
@@ -31,8 +31,8 @@ export interface SourceState {
 /** The worst severity of the open findings; `unknown` where there is none, but something could not be assessed. */
 export type ReportState = 'critical' | 'warning' | 'ok' | 'unknown';
 
-/** The content of `NAME.json`: beside the named fields, one array of rows per dataset. */
-export interface ReportData {
+/** What `NAME.json` has before the rows of the datasets. */
+export interface ReportHead {
   readonly report: string;
   readonly as_of: string;
   readonly generated_at: string;
@@ -40,7 +40,15 @@ export interface ReportData {
   /** Null for a report without `-- rules:`. */
   readonly state: ReportState | null;
   readonly summary: Row;
-  readonly [dataset: string]: unknown;
+}
+
+/** Gives the rows of a dataset. @throws TidemarkError DATA naming the file whose query fails */
+export type ReadRows = (dataset: Dataset, take: TakeRows) => Promise<void>;
+
+/** A report whose head is being read. The rows of its datasets are read when they are asked for. */
+export interface ReadReport {
+  readonly head: Promise<ReportHead>;
+  readonly read: ReadRows;
 }
 
 /** With the published warehouse, open for reading, or the working copy. */
@@ -96,25 +104,35 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
   return [...new Set(names)].map((name) => findNamed([...reports.values()], 'report', name));
 }
 
-/** Runs the queries of a report. @throws TidemarkError DATA naming the file whose header or query fails */
-export async function readReport(report: Report, reader: ReportReader): Promise<ReportData> {
-  const { options, queries, sources: states, summaries } = reader;
+/** Begins to read a report. @throws TidemarkError DATA naming the file whose header is wrong, or `head` that whose query fails */
+export function readReport(report: Report, reader: ReportReader): ReadReport {
+  const { queries, summaries } = reader;
   const params = reportParams(report, reader.params);
   for (const { file, sql } of [report.summary, ...report.datasets]) checkHeader(file, sql, DATASET_LINES);
-  const [summary, tables] = await allInOrder([
-    summaries?.get(report.name) ?? hideUnknown(report, await querySummary(queries, report, params), states),
-    allInOrder(report.datasets.map(({ file, sql }) => queryFile(queries, file, sql, params))),
-  ]);
-  const rows = Object.fromEntries(report.datasets.map(({ name }, index) => [name, tables[index] ?? []]));
+  const counted = report.rules ? report.datasets.find(({ name }) => name === 'finding_counts') : undefined;
+  const counts = counted && queryFile(queries, counted.file, counted.sql, params);
+  const summary = summaries?.get(report.name) ?? querySummary(queries, report, params);
+  return {
+    head: allInOrder([summary, counts]).then(([row, rows]) => toHead(report, reader, row, rows?.[0])),
+    read: async (dataset, take) =>
+      dataset === counted && counts ? take(await counts) : eachRow(queries, dataset, take, params),
+  };
+}
+
+export function eachRow(queries: Queries, { file, sql }: Dataset, take: TakeRows, params: SqlParams = {}) {
+  return queries.each(sql, params, MAX_QUERY_MS, take).catch(nameFile(file));
+}
+
+function toHead(report: Report, { options, sources: states }: ReportReader, row: Row, counts?: Row): ReportHead {
   const sources = states.filter(({ source }) => report.sources.includes(source));
+  const summary = hideUnknown(report, row, states);
   return {
     report: report.name,
     as_of: formatTimestamp(options.asOf),
     generated_at: formatTimestamp(options.generatedAt),
     sources,
-    state: report.rules && assessState(report, sources, summary, rows.finding_counts?.[0]),
+    state: report.rules && assessState(report, sources, summary, counts),
     summary,
-    ...rows,
   };
 }
 
@@ -168,11 +186,22 @@ async function querySummary(queries: Queries, { summary: { file, sql } }: Report
 }
 
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
-export async function queryFile(database: Queries, file: string, sql: string, params: SqlParams = {}): Promise<Row[]> {
-  return database.rows(sql, params, MAX_QUERY_MS).catch((error: unknown) => {
+export async function queryFile(
+  database: Pick<Queries, 'rows'>,
+  file: string,
+  sql: string,
+  params: SqlParams = {},
+): Promise<Row[]> {
+  return database.rows(sql, params, MAX_QUERY_MS).catch(nameFile(file));
+}
+
+/** For `catch`: names the file of the query. What a writer of its rows meets stays as it is. */
+function nameFile(file: string) {
+  return (error: unknown): never => {
+    if (error instanceof Error && 'syscall' in error) throw error;
     const hint = isMemoryError(error) && 'raise `memoryLimit`';
     throw new TidemarkError('DATA', describeQueryError(file, error), { cause: error, ...(hint && { hint }) });
-  });
+  };
 }
 
 /** `$as_of` and the thresholds: the parameters that every dataset may use. */
@@ -217,28 +246,4 @@ export function toJsonText(data: object): string {
     if (!(error instanceof TypeError)) throw error;
     return `${stringify(data, undefined, 2)}\n`;
   }
-}
-
-/** Rows that are one text. */
-const ROWS_AT_ONCE = 1000;
-
-/** The text of `toJsonText` in parts: that of all rows of a report may be longer than a text can be. */
-export function* toJsonParts(data: ReportData): Generator<string> {
-  let separator = '{\n  ';
-  for (const [name, value] of Object.entries(data)) {
-    if (value === undefined) continue;
-    yield `${separator}${JSON.stringify(name)}: `;
-    for (const part of valueParts(value)) yield part.replaceAll('\n', '\n  ');
-    separator = ',\n  ';
-  }
-  yield '\n}\n';
-}
-
-function* valueParts(value: unknown): Generator<string> {
-  if (!Array.isArray(value) || value.length === 0) return yield toJsonText(value as object).trimEnd();
-  for (let at = 0; at < value.length; at += ROWS_AT_ONCE) {
-    const rows = toJsonText(value.slice(at, at + ROWS_AT_ONCE));
-    yield `${at === 0 ? '[' : ','}${rows.slice('['.length, -'\n]\n'.length)}`;
-  }
-  yield '\n]';
 }
