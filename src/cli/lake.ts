@@ -21,11 +21,12 @@ import { CLAIMS } from '../lake/statements.ts';
 import { RUNS_TABLE } from '../lake/table.ts';
 import { createLakeViews, renderDdl } from '../lake/views.ts';
 import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
+import { toJsonText } from '../tell/reports/data.ts';
 import { withMemory } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { type DefineCommand, type Switches, shards, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
-import { printReports, writeResult } from './output.ts';
+import { writeResult } from './output.ts';
 
 export const define: DefineCommand = (lake) => {
   const load = () => import('./lake.ts');
@@ -216,6 +217,7 @@ export async function reportFleet(
   await withLake(context, flags, async (lake) => {
     await createLakeViews(await readRuns(lake), listFleetQueries(lake.files));
     const report = await renderFleetReport(lake, out, context.clock.now());
-    await printReports(context, out, [report], true);
+    if (context.json) context.stdout(toJsonText(report.data));
+    else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
   });
 }

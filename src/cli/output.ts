@@ -1,5 +1,3 @@
-import { createReadStream } from 'node:fs';
-import { join, resolve } from 'node:path';
 import type { ScreenSize, WriteText } from '../ask/query/protocol.ts';
 import type { SavedQuery } from '../ask/query/saved.ts';
 import type { Format } from '../core/choices.ts';
@@ -152,39 +150,4 @@ export function listSavedQueries(context: Context, queries: ReadonlyMap<string, 
   const list = [...queries.values()];
   const rows = list.map(({ name, title, parameters }) => [name, title, parameters.map((each) => each.name).join(', ')]);
   writeResult(context, list, () => formatTable(['query', 'title', 'parameters'], rows, context));
-}
-
-interface WrittenReport {
-  readonly name: string;
-  readonly files: readonly string[];
-}
-
-/** Prints the paths of reports, or with `--json` their JSON files: that of a single one as it is, otherwise a list. */
-export async function printReports(
-  context: Context,
-  out: string,
-  reports: readonly WrittenReport[],
-  isSingle: boolean,
-) {
-  const { print } = context;
-  if (!context.json)
-    return context.stdout(reports.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
-  const copy = async (name: string, indent: string) => {
-    let end = '';
-    for await (const chunk of createReadStream(join(out, `${name}.json`), 'utf8') as AsyncIterable<string>) {
-      const text = end + chunk;
-      end = text.endsWith('\n') ? '\n' : '';
-      await print(text.slice(0, text.length - end.length).replaceAll('\n', `\n${indent}`));
-    }
-  };
-  const [first] = reports;
-  if (isSingle && first) {
-    await copy(first.name, '');
-    return print('\n');
-  }
-  for (const [index, { name }] of reports.entries()) {
-    await print(index === 0 ? '[\n  ' : ',\n  ');
-    await copy(name, '  ');
-  }
-  await print(first ? '\n]\n' : '[]\n');
 }

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
@@ -9,7 +10,6 @@ import { renderReports } from '../tell/reports/index.ts';
 import { explainFailure, withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT, type Texts } from './define.ts';
 import { listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
-import { printReports } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -60,5 +60,28 @@ async function writeReports(
     context.log.error(formatError(await explainFailure(options, options.data, failure)));
     context.exit(EXIT.data);
   }
-  await printReports(context, out, rendered, options.names?.length === 1);
+  if (context.json) await printData(context, out, rendered, options.names?.length === 1);
+  else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
+}
+
+/** Prints the JSON files of reports: that of a single one as it is, otherwise a list. */
+async function printData({ print }: Context, out: string, reports: readonly { name: string }[], isSingle: boolean) {
+  const copy = async (name: string, indent: string) => {
+    let end = '';
+    for await (const chunk of createReadStream(join(out, `${name}.json`), 'utf8') as AsyncIterable<string>) {
+      const text = end + chunk;
+      end = text.endsWith('\n') ? '\n' : '';
+      await print(text.slice(0, text.length - end.length).replaceAll('\n', `\n${indent}`));
+    }
+  };
+  const [first] = reports;
+  if (isSingle && first) {
+    await copy(first.name, '');
+    return print('\n');
+  }
+  for (const [index, { name }] of reports.entries()) {
+    await print(index === 0 ? '[\n  ' : ',\n  ');
+    await copy(name, '  ');
+  }
+  await print(first ? '\n]\n' : '[]\n');
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type ErrorCode, errorMessage, TidemarkError } from './errors.ts';
 
@@ -35,31 +35,17 @@ export async function writeFileAtomic(file: string, text: string): Promise<void>
  * Runs `work` on a new file beside `file`, which then replaces it: a reader sees the old content or all of the new one, and an error
  * leaves the old file as it was. On return, the name is on disk.
  */
-export function replaceFile<T>(file: string, mode: number, work: (temporary: string) => Promise<T>): Promise<T> {
-  return replaceFiles(dirname(file), mode, async (create) => work(await create(basename(file))));
-}
-
-/** The same for files of a folder, which `work` creates by their names: none is replaced before all are written. */
-export async function replaceFiles<T>(
-  folder: string,
-  mode: number,
-  work: (create: (name: string) => Promise<string>) => Promise<T>,
-): Promise<T> {
-  const created = new Map<string, string>();
-  const create = async (name: string) => {
-    const temporary = join(folder, `${name}.${randomBytes(6).toString('hex')}.part`);
-    // Created here, so that a link of the same name is never followed.
-    await (await open(temporary, 'wx', mode)).close();
-    created.set(temporary, join(folder, name));
-    return temporary;
-  };
+export async function replaceFile<T>(file: string, mode: number, work: (temporary: string) => Promise<T>): Promise<T> {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.part`;
+  // Created here, so that a link of the same name is never followed.
+  await (await open(temporary, 'wx', mode)).close();
   try {
-    const result = await work(create);
-    for (const [temporary, file] of created) await rename(temporary, file);
-    await syncFolder(folder);
+    const result = await work(temporary);
+    await rename(temporary, file);
+    await syncFolder(dirname(file));
     return result;
   } finally {
-    for (const temporary of created.keys()) await rm(temporary, { force: true });
+    await rm(temporary, { force: true });
   }
 }
 

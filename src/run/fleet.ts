@@ -1,12 +1,12 @@
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { shareAmong } from '../tell/reports/connections.ts';
-import { eachRow, queryFile, type ReadReport, type ReportState } from '../tell/reports/data.ts';
-import { loadFleetReport } from '../tell/reports/definitions.ts';
+import { queryFile, type ReportState } from '../tell/reports/data.ts';
+import { type Dataset, loadFleetReport } from '../tell/reports/definitions.ts';
 import { formatNumber } from '../tell/reports/format.ts';
 import { createRenderer } from '../tell/reports/renderer.ts';
 import { writeReport } from '../tell/reports/write-report.ts';
+import type { TakeRows } from '../warehouse/database.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -19,7 +19,7 @@ export function listFleetQueries(files: SqlFiles): readonly string[] {
 /**
  * Writes `fleet.html`, `fleet.txt`, `fleet.json` and CSV files of long tables: the report of all organizations in a lake.
  * @param lake its database has the views that the queries name
- * @returns its name, and those of the files below `out`
+ * @returns its data, and the names of the files below `out`
  * @throws TidemarkError DATA if a query fails, or the lake has no published night
  */
 export async function renderFleetReport({ database, files }: OpenWarehouse, out: string, generatedAt: Date) {
@@ -28,6 +28,8 @@ export async function renderFleetReport({ database, files }: OpenWarehouse, out:
   if (typeof summary?.night !== 'string') {
     throw new TidemarkError('DATA', 'the lake has no night', { hint: 'publish a run with `tidemark lake publish`' });
   }
+  const datasets = new Map<string, readonly Row[]>();
+  for (const { name, file, sql } of report.datasets) datasets.set(name, await queryFile(database, file, sql));
   const head = {
     report: report.name,
     as_of: `${summary.night.slice(0, 10)}T00:00:00Z`,
@@ -36,14 +38,14 @@ export async function renderFleetReport({ database, files }: OpenWarehouse, out:
     state: assessFleet(summary),
     summary: { ...summary, headline: describeFleet(summary) },
   };
-  const queries = shareAmong([database]);
-  const begin = (): ReadReport => ({
+  const begin = () => ({
     head: Promise.resolve(head),
-    read: (dataset, take) => eachRow(queries, dataset, take),
+    read: async ({ name }: Dataset, take: TakeRows) => take(datasets.get(name) ?? []),
   });
   const page = { params: {}, unlinked: new Set<string>(), stalenessAt: generatedAt };
   const written = await writeReport(out, report, begin, page, createRenderer(files.roots));
-  return { name: report.name, files: written.files };
+  const data: Readonly<Record<string, unknown>> = { ...head, ...Object.fromEntries(datasets) };
+  return { files: written.files, data };
 }
 
 /** What is stale or not assessed is not clean; a number is null where no target has it. */

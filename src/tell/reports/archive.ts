@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { appendFile, copyFile, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../../core/clock.ts';
-import { makeFolder, PRIVATE_FILE, replaceFiles, writeFileAtomic } from '../../core/fs.ts';
+import { makeFolder, writeFileAtomic } from '../../core/fs.ts';
 import { parseRunStart } from '../../landing/store.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/u;
@@ -14,36 +14,12 @@ export function toUtcDate(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-/** Appends a text to a file of a report. */
-export type WriteText = (name: string, text: string) => Promise<void>;
-
-/** Characters of a file that are written at once. */
-const MAX_TEXT_LENGTH = 1_000_000;
-
-/**
- * Writes a report's files, which replace the earlier ones when `work` has ended, and removes CSV files of tables that the page now shows
- * completely.
- */
-export async function writeReportFiles<T>(out: string, report: string, work: (write: WriteText) => Promise<T>) {
-  const files = new Map<string, { readonly temporary: string; text: string }>();
-  await makeFolder(out);
-  const result = await replaceFiles(out, PRIVATE_FILE, async (create) => {
-    const written = await work(async (name, text) => {
-      const file = files.get(name) ?? { temporary: await create(name), text: '' };
-      files.set(name, file);
-      file.text += text;
-      if (file.text.length < MAX_TEXT_LENGTH) return;
-      await appendFile(file.temporary, file.text);
-      file.text = '';
-    });
-    await Promise.all([...files.values()].map(({ temporary, text }) => appendFile(temporary, text, { flush: true })));
-    return written;
-  });
+/** Removes CSV files of tables that the page of a report now shows completely. */
+export async function removeObsolete(out: string, report: string, files: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(out)) {
     const isObsolete = name.startsWith(`${report}.`) && name.endsWith('.csv') && !files.has(name);
     if (isObsolete) await rm(join(out, name));
   }
-  return { ...result, files: [...files.keys()] };
 }
 
 /** Copies files of `out` to `out/archive/DATE/`. A later run of the same day replaces the files of the reports that it renders. */

@@ -8,15 +8,13 @@ export type Queries = Pick<Statements, 'rows' | 'each'>;
 /** Connections of a reader. To plan the statement of a report takes a processor as long as to run it, so two run at a time. */
 const CONNECTIONS = 2;
 
-/** The database's own connection is left to statements that need its temporary tables. */
+/**
+ * Runs each statement on the next connection that is free, in their order: one is free when all rows are taken. The database's own is left to
+ * statements that need its temporary tables.
+ */
 export async function shareConnections(database: Database, files: SqlFiles): Promise<Queries> {
   const connections = await database.siblings(CONNECTIONS);
   await defineMissing(connections, files);
-  return shareAmong(connections);
-}
-
-/** Runs each statement on the next connection that is free, in their order. A connection is free when all rows are taken. */
-export function shareAmong(connections: readonly Statements[]): Queries {
   const free = [...connections];
   const limit = pLimit(free.length);
   const use = <T>(work: (connection: Statements) => Promise<T>) =>

@@ -42,15 +42,6 @@ export interface ReportHead {
   readonly summary: Row;
 }
 
-/** Gives the rows of a dataset. @throws TidemarkError DATA naming the file whose query fails */
-export type ReadRows = (dataset: Dataset, take: TakeRows) => Promise<void>;
-
-/** A report whose head is being read. The rows of its datasets are read when they are asked for. */
-export interface ReadReport {
-  readonly head: Promise<ReportHead>;
-  readonly read: ReadRows;
-}
-
 /** With the published warehouse, open for reading, or the working copy. */
 export interface ReportReadOptions extends OpenWarehouse, Pick<Config, 'thresholds' | 'pricing'> {
   /** @default every report */
@@ -104,36 +95,37 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
   return [...new Set(names)].map((name) => findNamed([...reports.values()], 'report', name));
 }
 
-/** Begins to read a report. @throws TidemarkError DATA naming the file whose header is wrong, or `head` that whose query fails */
-export function readReport(report: Report, reader: ReportReader): ReadReport {
-  const { queries, summaries } = reader;
+export type ReadReport = ReturnType<typeof readReport>;
+
+/**
+ * Begins to read a report: its head, and the rows of a dataset, which are given to `take` when they are asked for.
+ * @throws TidemarkError DATA naming the file whose header or query fails
+ */
+export function readReport(report: Report, reader: ReportReader) {
+  const { options, queries, sources: states, summaries } = reader;
   const params = reportParams(report, reader.params);
   for (const { file, sql } of [report.summary, ...report.datasets]) checkHeader(file, sql, DATASET_LINES);
-  const counted = report.rules ? report.datasets.find(({ name }) => name === 'finding_counts') : undefined;
-  const counts = counted && queryFile(queries, counted.file, counted.sql, params);
-  const summary = summaries?.get(report.name) ?? querySummary(queries, report, params);
-  return {
-    head: allInOrder([summary, counts]).then(([row, rows]) => toHead(report, reader, row, rows?.[0])),
-    read: async (dataset, take) =>
-      dataset === counted && counts ? take(await counts) : eachRow(queries, dataset, take, params),
+  const lead = report.rules ? report.datasets.find(({ name }) => name === 'finding_counts') : undefined;
+  const counts = lead && queryFile(queries, lead.file, lead.sql, params);
+  const readHead = async (): Promise<ReportHead> => {
+    const known = summaries?.get(report.name) ?? querySummary(queries, report, params);
+    const [row, rows] = await allInOrder([known, counts]);
+    const summary = hideUnknown(report, row, states);
+    const sources = states.filter(({ source }) => report.sources.includes(source));
+    return {
+      report: report.name,
+      as_of: formatTimestamp(options.asOf),
+      generated_at: formatTimestamp(options.generatedAt),
+      sources,
+      state: report.rules && assessState(report, sources, summary, rows?.[0]),
+      summary,
+    };
   };
-}
-
-export function eachRow(queries: Queries, { file, sql }: Dataset, take: TakeRows, params: SqlParams = {}) {
-  return queries.each(sql, params, MAX_QUERY_MS, take).catch(nameFile(file));
-}
-
-function toHead(report: Report, { options, sources: states }: ReportReader, row: Row, counts?: Row): ReportHead {
-  const sources = states.filter(({ source }) => report.sources.includes(source));
-  const summary = hideUnknown(report, row, states);
-  return {
-    report: report.name,
-    as_of: formatTimestamp(options.asOf),
-    generated_at: formatTimestamp(options.generatedAt),
-    sources,
-    state: report.rules && assessState(report, sources, summary, counts),
-    summary,
+  const read = async (dataset: Dataset, take: TakeRows): Promise<void> => {
+    if (dataset.name === lead?.name) return take((await counts) ?? []);
+    return queries.each(dataset.sql, params, MAX_QUERY_MS, take).catch(nameFile(dataset.file));
   };
+  return { head: readHead(), read };
 }
 
 /** The parameters of a report's queries, of which `$rules` is its own. */

@@ -63,7 +63,7 @@ export async function renderReports(options: RenderOptions) {
     await archiveFiles(out, toUtcDate(asOf), files);
     await removePaths(await listOldReports(out, options.generatedAt, options.reportDays));
   }
-  await writeIndex(options, new Map(rendered.map(({ name, shown }) => [name, shown])), reader.reports, renderer);
+  await writeIndex(options, new Map(rendered.map(({ name, head }) => [name, head])), reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
   return rendered;
 }
@@ -99,7 +99,7 @@ async function writeReports(
   for (const report of reader.selected) {
     const writing = writeReport(options.out, report, () => readReport(report, reader), page, renderer);
     const written = await reportFailure(options, report.name, writing);
-    if (written) rendered.push({ name: report.name, files: written.files, shown: written.head });
+    if (written) rendered.push(written);
   }
   return rendered;
 }

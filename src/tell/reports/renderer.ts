@@ -10,7 +10,7 @@ import type { Report } from './definitions.ts';
 import { cleanTexts, EMPTY_CELL, formatAge, formatTime, toCalendarLines, truncate } from './format.ts';
 import { buildLead } from './lead.ts';
 import type { SubjectLinks } from './subjects.ts';
-import { type HeldRows, holdRows, type TableView, toTableView } from './table-view.ts';
+import { type HeldDataset, holdRows, type TableView, toTableView } from './table-view.ts';
 import { createTemplateEngine, readTemplate } from './templates.ts';
 
 /** Renders the templates of `reports/`, with the assets of pages, which are loaded once. */
@@ -51,15 +51,18 @@ export interface PageOptions extends SubjectLinks {
   readonly run?: { readonly id: string; readonly path: string } | undefined;
 }
 
-/** The rows of each dataset of a report, by name. */
-type Held = ReadonlyMap<string, HeldRows>;
+/** A report whose datasets are read. */
+export interface HeldReport extends Report {
+  readonly head: ReportHead;
+  readonly datasets: HeldDataset[];
+}
 
-/** @returns the pages of a report, its tables, and the datasets whose rows a template has read by name although some are not held */
-export function renderReport(report: Report, head: ReportHead, held: Held, options: PageOptions, renderer: Renderer) {
+/** @returns the pages of a report, its tables, and the datasets that a template reads by name although some rows are not held */
+export function renderReport(report: HeldReport, options: PageOptions, renderer: Renderer) {
   const { name } = report;
-  const unread = new Set<string>();
-  const rows = [...held].map(([dataset, own]) => [dataset, watchRows(own, () => unread.add(dataset))]);
-  const context = buildContext(report, head, held, Object.fromEntries(rows), options, renderer.assets);
+  const unread = new Set<HeldDataset>();
+  const rows = report.datasets.map((one) => [one.name, watchRows(one, () => unread.add(one))]);
+  const context = buildContext(report, Object.fromEntries(rows), options, renderer.assets);
   const text = renderer.render(renderer.has(`${name}.txt.hbs`) ? `${name}.txt.hbs` : 'plain.txt.hbs', context);
   const pages = new Map([
     [`${name}.html`, renderer.render(`${name}.hbs`, context)],
@@ -72,7 +75,7 @@ export function renderReport(report: Report, head: ReportHead, held: Held, optio
 }
 
 /** The rows that are held. Whoever asks for more than how many there are is noticed: a template may need the others. */
-function watchRows({ rows, total }: HeldRows, onRead: () => void): readonly Row[] {
+function watchRows({ rows, total }: HeldDataset, onRead: () => void): readonly Row[] {
   if (rows.length === total) return rows;
   const get = (target: readonly Row[], key: string | symbol): unknown => {
     if (key === 'length') return total;
@@ -83,13 +86,12 @@ function watchRows({ rows, total }: HeldRows, onRead: () => void): readonly Row[
 }
 
 function buildContext(
-  report: Report,
-  head: ReportHead,
-  held: Held,
+  report: HeldReport,
   rows: Readonly<Record<string, readonly Row[]>>,
   { params, unlinked, stalenessAt, leftOut, linkSubject, linkProduct, run }: PageOptions,
   assets: Renderer['assets'],
 ) {
+  const { head } = report;
   const freshness = summarizeFreshness(head.sources, stalenessAt);
   const options = {
     report: report.name,
@@ -99,13 +101,13 @@ function buildContext(
     staleSources: new Set(freshness.stale.map(({ source }) => source)),
     hasSeveralTargets: hasSeveralTargets(head.sources),
   };
-  const summary = { ...toTableView(report.summary, holdRows(report.summary, [head.summary]), options), absent: false };
+  const summary = { ...toTableView(holdRows(report.summary, [head.summary]), options), absent: false };
   const tables: Record<string, TableView> = { summary };
   for (const dataset of report.datasets) {
     const isUnknown = head.summary[dataset.counted] === null;
     const isNeverPulled = dataset.sources.some((source) => freshness.neverPulled.has(source));
     tables[dataset.name] = {
-      ...toTableView(dataset, held.get(dataset.name) ?? holdRows(dataset, []), options),
+      ...toTableView(dataset, options),
       ...(isUnknown && { empty: `${dataset.title}: not known.` }),
       ...(isNeverPulled && { empty: `${dataset.title}: not known, never pulled.` }),
       absent: isAbsent(dataset.sources, leftOut),

@@ -71,7 +71,7 @@ async function readSections({ database, files }: ReadOptions, run: Row) {
   const sections: object[] = [];
   for (const dataset of loadDatasets('runs', files).toSorted((a, b) => a.order - b.order)) {
     const rows = await queryFile(database, dataset.file, files.render(dataset.file, { changes }), params);
-    sections.push({ ...toTableView(dataset, holdRows(dataset, rows), options), isCut: rows.length === MAX_ROWS });
+    sections.push({ ...toTableView(holdRows(dataset, rows), options), isCut: rows.length === MAX_ROWS });
   }
   return sections;
 }

@@ -31,30 +31,30 @@ interface ViewOptions {
   readonly hasSeveralTargets: boolean;
 }
 
-/** The first rows of a dataset, at least as many as a page shows, and what follows from all of them. */
-export interface HeldRows {
+/** A dataset with its first rows, at least as many as a page shows, and what follows from all of them. */
+export interface HeldDataset extends Dataset {
   readonly rows: readonly Row[];
   readonly total: number;
   /** Of each column with bars: the length that fills one. */
   readonly longest: ReadonlyMap<string, number>;
 }
 
-const NO_ROWS: HeldRows = { rows: [], total: 0, longest: new Map() };
-
 /** Adds the next rows of a dataset to those before. */
-export function holdRows(dataset: Dataset, more: readonly Row[], { rows, total, longest } = NO_ROWS): HeldRows {
+export function holdRows(dataset: Dataset & Partial<HeldDataset>, more: readonly Row[]): HeldDataset {
+  const { rows = [], total = 0, longest } = dataset;
   const measure = (name: string) =>
-    more.reduce((most, row) => Math.max(most, measureParts(toParts(row[name] ?? null))), longest.get(name) ?? 0);
+    more.reduce((most, row) => Math.max(most, measureParts(toParts(row[name] ?? null))), longest?.get(name) ?? 0);
   return {
+    ...dataset,
     rows: total > dataset.limit ? rows : [...rows, ...more],
     total: total + more.length,
     longest: new Map(Object.keys(dataset.strips).map((name) => [name, measure(name)])),
   };
 }
 
-export function toTableView(dataset: Dataset, held: HeldRows, options: ViewOptions) {
-  const { rows, total } = held;
-  const columns = toColumns(dataset, held, options.hasSeveralTargets);
+export function toTableView(dataset: HeldDataset, options: ViewOptions) {
+  const { rows, total } = dataset;
+  const columns = toColumns(dataset, options.hasSeveralTargets);
   const table = { ...options, dataset, columns };
   const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, table)));
   const cut = total > shown.length;
@@ -114,7 +114,7 @@ function toLiteral(value: SqlParams[string]): string {
   );
 }
 
-function toColumns({ hidden, labels, limit }: Dataset, { rows, longest }: HeldRows, hasSeveralTargets: boolean) {
+function toColumns({ hidden, labels, limit, rows, longest }: HeldDataset, hasSeveralTargets: boolean) {
   const shown = rows.slice(0, limit);
   const names = Object.keys(rows[0] ?? {}).filter(
     (name) => !hidden.includes(name) && (hasSeveralTargets || name !== 'target'),

@@ -1,88 +1,96 @@
-import type { TakeRows } from '../../warehouse/database.ts';
+import { appendFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeFolder, PRIVATE_FILE, syncFolder } from '../../core/fs.ts';
+import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import type { Row } from '../../warehouse/values.ts';
-import { type WriteText, writeReportFiles } from './archive.ts';
+import { removeObsolete } from './archive.ts';
 import { allInOrder } from './connections.ts';
-import { type ReadReport, type ReadRows, toJsonText } from './data.ts';
+import { type ReadReport, toJsonText } from './data.ts';
 import type { Dataset, Report } from './definitions.ts';
 import { toSpreadsheetCsv } from './format.ts';
 import { type PageOptions, type Renderer, renderReport } from './renderer.ts';
-import { csvName, type HeldRows, holdRows } from './table-view.ts';
+import { csvName, type HeldDataset, holdRows } from './table-view.ts';
+
+/** Appends a text to a file of the report. */
+type WriteText = (file: string, text: string) => Promise<void>;
 
 /**
- * Writes the files of a report. Each dataset is read once, a few rows at a time: they go to the JSON file and to the CSV file of a long
- * table, and only those that the page may show stay in memory. Where a template reads a longer dataset by its name, all its rows do.
- * @returns the head of the report, and the names of its files
+ * Writes the files of a report, which replace the earlier ones together. Each dataset is read once: its rows go to the JSON file and to the
+ * CSV file of a long table, and those that a page may show stay in memory; all of them where a template reads it by name.
+ * @param begin begins to read it
  */
-export function writeReport(
+export async function writeReport(
   out: string,
   report: Report,
   begin: () => ReadReport,
   page: PageOptions,
   renderer: Renderer,
 ) {
-  const { name, datasets } = report;
-  const json = `${name}.json`;
-  return writeReportFiles(out, name, async (write) => {
-    for (const file of [`${name}.html`, `${name}.txt`, json]) await write(file, '');
+  const { name } = report;
+  const files = new Set([`${name}.html`, `${name}.txt`, `${name}.json`]);
+  await makeFolder(out);
+  const folder = await createTemporaryFolder(out);
+  const write: WriteText = (file, text) => {
+    files.add(file);
+    return appendFile(join(folder, file), text, { mode: PRIVATE_FILE });
+  };
+  try {
     const { head: reading, read } = begin();
-    const begun = reading.then((head) => write(json, toJsonText(head).slice(0, -'\n}\n'.length)));
-    let before: Promise<unknown> = begun;
-    const saving = datasets.map((dataset) => {
-      const saved = saveRows(report, dataset, read, write, before);
-      before = saved;
-      return saved;
-    });
-    await allInOrder([begun, ...saving]);
-    await write(json, '\n}\n');
-    const head = await reading;
-    const held = new Map(await allInOrder(saving));
-    let rendered = renderReport(report, head, held, page, renderer);
+    const begun = reading.then((own) => write(`${name}.json`, toJsonText(own).slice(0, -'\n}\n'.length)));
+    const saving: Promise<HeldDataset>[] = [];
+    for (const dataset of report.datasets) saving.push(saveRows(name, dataset, read, write, saving.at(-1) ?? begun));
+    const [head, , datasets] = await allInOrder([reading, begun, allInOrder(saving)]);
+    await write(`${name}.json`, '\n}\n');
+    const held = { ...report, head, datasets };
+    let rendered = renderReport(held, page, renderer);
     while (rendered.unread.size > 0) {
-      for (const dataset of datasets.filter((one) => rendered.unread.has(one.name)))
-        held.set(dataset.name, holdRows(dataset, await readAll(dataset, read)));
-      rendered = renderReport(report, head, held, page, renderer);
+      for (const dataset of rendered.unread) {
+        const rows: Row[] = [];
+        await read(dataset, async (some) => {
+          rows.push(...some);
+        });
+        datasets[datasets.indexOf(dataset)] = { ...dataset, rows, total: rows.length };
+      }
+      rendered = renderReport(held, page, renderer);
     }
     for (const [file, text] of rendered.pages) await write(file, text);
-    for (const { name: dataset, limit } of datasets) {
-      const { rows = [], total = 0 } = held.get(dataset) ?? {};
-      // A table of fewer rows may be too long for the page as well.
-      if (rendered.tables[dataset]?.cut && !(total > limit))
-        await write(csvName(name, dataset), toSpreadsheetCsv(rows));
+    for (const dataset of datasets) {
+      const csv = csvName(name, dataset.name);
+      // A table of fewer rows than the limit may be too long for the page as well.
+      if (rendered.tables[dataset.name]?.cut && !files.has(csv)) await write(csv, toSpreadsheetCsv(dataset.rows));
     }
-    return { head };
-  });
+    await Promise.all([...files].map((file) => appendFile(join(folder, file), '', { flush: true })));
+    for (const file of files) await rename(join(folder, file), join(out, file));
+    await syncFolder(out);
+    await removeObsolete(out, name, files);
+    return { name, files: [...files], head };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
-/** Writes the rows of a dataset, after what comes before them. */
+/** Writes the rows of a dataset, after what comes before them. @returns those that a page may show */
 async function saveRows(
-  { name }: Report,
+  report: string,
   dataset: Dataset,
-  read: ReadRows,
+  read: ReadReport['read'],
   write: WriteText,
   before: Promise<unknown>,
-): Promise<readonly [string, HeldRows]> {
-  const [json, csv] = [`${name}.json`, csvName(name, dataset.name)];
+): Promise<HeldDataset> {
+  const [json, csv] = [`${report}.json`, csvName(report, dataset.name)];
+  const begin = `,\n  ${JSON.stringify(dataset.name)}: [`;
   let held = holdRows(dataset, []);
-  const take: TakeRows = async (rows) => {
-    await before;
-    const isFirst = held.total === 0;
-    const text = toJsonText(rows).slice('['.length, -'\n]\n'.length);
-    await write(json, `${isFirst ? `,\n  ${JSON.stringify(dataset.name)}: [` : ','}${text.replaceAll('\n', '\n  ')}`);
-    const follows = held.total > dataset.limit;
-    const known = held.rows;
-    held = holdRows(dataset, rows, held);
-    if (held.total > dataset.limit) await write(csv, toSpreadsheetCsv(follows ? rows : [...known, ...rows], follows));
-  };
-  await read(dataset, take);
-  await before;
-  await write(json, held.total === 0 ? `,\n  ${JSON.stringify(dataset.name)}: []` : '\n  ]');
-  return [dataset.name, held];
-}
-
-async function readAll(dataset: Dataset, read: ReadRows): Promise<readonly Row[]> {
-  const all: Row[] = [];
   await read(dataset, async (rows) => {
-    for (const row of rows) all.push(row);
+    await before;
+    if (rows.length === 0) return;
+    const text = toJsonText(rows).slice('['.length, -'\n]\n'.length);
+    await write(json, `${held.total === 0 ? begin : ','}${text.replaceAll('\n', '\n  ')}`);
+    const { total, rows: known } = held;
+    held = holdRows(held, rows);
+    if (total > dataset.limit) await write(csv, toSpreadsheetCsv(rows, true));
+    else if (held.total > dataset.limit) await write(csv, toSpreadsheetCsv([...known, ...rows]));
   });
-  return all;
+  await before;
+  await write(json, held.total === 0 ? `${begin}]` : '\n  ]');
+  return held;
 }
