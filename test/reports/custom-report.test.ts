@@ -79,7 +79,9 @@ it('a dataset of any length is whole in its files, in what follows from all rows
   expect(html).toContain('first 2 of 5,000 rows');
   expect(/<rect class="part is-good"[^>]* width="(\d+)"/u.exec(html)?.[1]).toBe('2'); // of 5,000, which the page does not show
   expect(
-    (await readdir(join(warehouse.directory, 'out'))).filter((name) => !/^(?:archive|index|mine)/u.test(name)),
+    (await readdir(join(warehouse.directory, 'out'))).filter(
+      (name) => !/^(?:archive|index|mine|runs|subjects)/u.test(name),
+    ),
   ).toEqual([]);
 });
 
