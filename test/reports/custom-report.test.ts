@@ -78,11 +78,17 @@ it('a dataset of any length is whole in its files, in what follows from all rows
   expect(html).toContain('<p>0 of 5000</p>');
   expect(html).toContain('first 2 of 5,000 rows');
   expect(/<rect class="part is-good"[^>]* width="(\d+)"/u.exec(html)?.[1]).toBe('2'); // of 5,000, which the page does not show
-  expect(
-    (await readdir(join(warehouse.directory, 'out'))).filter(
-      (name) => !/^(?:archive|index|mine|runs|subjects)/u.test(name),
-    ),
-  ).toEqual([]);
+  // A query that fails after others were written replaces no file, and leaves none behind.
+  const failing = {
+    'queries/reports/mine/list.sql': 'select 1 as other',
+    'queries/reports/mine/named.sql': "select error('late')",
+  };
+  await expect(renderOwn(warehouse, failing)).rejects.toThrow(
+    'queries/reports/mine/named.sql: Invalid Input Error: late',
+  );
+  expect(await read('mine.json')).toBe(written);
+  const others = /^(?:archive|index|mine|runs|subjects)/u;
+  expect((await readdir(join(warehouse.directory, 'out'))).filter((name) => !others.test(name))).toEqual([]);
 });
 
 it('the example of docs/custom-reports.md works', async () => {
