@@ -162,9 +162,12 @@ export function createStatements(connection: DuckDBConnection) {
     },
     /** Gives `take` the rows of a query, of which a few are in memory, in their order. @param limitMs after which it is interrupted */
     each: (sql: string, params: SqlParams, limitMs: number, take: TakeRows): Promise<void> =>
-      bounded({ connection }, limitMs, async () => {
-        for await (const some of yieldRows(await connection.stream(fillParams(sql, params)))) await take(some);
-      }),
+      // A result that is not read to its end would keep its transaction.
+      orRollBack(() =>
+        bounded({ connection }, limitMs, async () => {
+          for await (const some of yieldRows(await connection.stream(fillParams(sql, params)))) await take(some);
+        }),
+      ),
     /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
     write: async (sql: string, params?: SqlParams) => Number((await rows(sql, params))[0]?.Count),
     /** Runs statements with filled parameters in a transaction, as one text. */
