@@ -129,7 +129,7 @@ export function readReport(report: Report, reader: ReportReader) {
 }
 
 /** The parameters of a report's queries, of which `$rules` is its own. */
-export function reportParams({ rules }: Report, params: SqlParams): SqlParams {
+export function reportParams({ rules }: Pick<Report, 'rules'>, params: SqlParams): SqlParams {
   return rules ? { ...params, rules: JSON.stringify(rules) } : params;
 }
 

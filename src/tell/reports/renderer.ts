@@ -52,10 +52,7 @@ export interface PageOptions extends SubjectLinks {
 }
 
 /** A report whose datasets are read. */
-export interface HeldReport extends Report {
-  readonly head: ReportHead;
-  readonly datasets: HeldDataset[];
-}
+type HeldReport = Omit<Report, 'datasets'> & { readonly head: ReportHead; readonly datasets: readonly HeldDataset[] };
 
 /** @returns the pages of a report, its tables, and the datasets that a template reads by name although some rows are not held */
 export function renderReport(report: HeldReport, options: PageOptions, renderer: Renderer) {

@@ -11,9 +11,6 @@ import { toSpreadsheetCsv } from './format.ts';
 import { type PageOptions, type Renderer, renderReport } from './renderer.ts';
 import { csvName, type HeldDataset, holdRows } from './table-view.ts';
 
-/** Appends a text to a file of the report. */
-type WriteText = (file: string, text: string) => Promise<void>;
-
 /**
  * Writes the files of a report, which replace the earlier ones together. Each dataset is read once: its rows go to the JSON file and to the
  * CSV file of a long table, and those that a page may show stay in memory; all of them where a template reads it by name.
@@ -30,7 +27,8 @@ export async function writeReport(
   const files = new Set([`${name}.html`, `${name}.txt`, `${name}.json`]);
   await makeFolder(out);
   const folder = await createTemporaryFolder(out);
-  const write: WriteText = (file, text) => {
+  /** Appends a text to a file of the report. */
+  const write = (file: string, text: string) => {
     files.add(file);
     return appendFile(join(folder, file), text, { mode: PRIVATE_FILE });
   };
@@ -46,9 +44,7 @@ export async function writeReport(
     while (rendered.unread.size > 0) {
       for (const dataset of rendered.unread) {
         const rows: Row[] = [];
-        await read(dataset, async (some) => {
-          rows.push(...some);
-        });
+        await read(dataset, async (some) => void rows.push(...some));
         datasets[datasets.indexOf(dataset)] = { ...dataset, rows, total: rows.length };
       }
       rendered = renderReport(held, page, renderer);
@@ -74,7 +70,7 @@ async function saveRows(
   report: string,
   dataset: Dataset,
   read: ReadReport['read'],
-  write: WriteText,
+  write: (file: string, text: string) => Promise<void>,
   before: Promise<unknown>,
 ): Promise<HeldDataset> {
   const [json, csv] = [`${report}.json`, csvName(report, dataset.name)];
