@@ -4,7 +4,13 @@ import type { Log } from '../src/core/log.ts';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
 import type { ReportReadOptions } from '../src/tell/reports/data.ts';
 import { renderReports } from '../src/tell/reports/index.ts';
-import { type Database, openDatabase, type SqlParams, type Statements } from '../src/warehouse/database.ts';
+import {
+  type Database,
+  openDatabase,
+  type SqlParams,
+  type Statements,
+  type TakeRows,
+} from '../src/warehouse/database.ts';
 import { THREADS } from '../src/warehouse/session.ts';
 import { createSqlFiles } from '../src/warehouse/sql-files.ts';
 import { createYear } from './reports-estate.ts';
@@ -70,6 +76,10 @@ function record(database: Database, statements: Statement[]): Database {
     rows: (sql: string, params?: SqlParams) => {
       statements.push({ sql, params });
       return connection.rows(sql, params);
+    },
+    each: (sql: string, params: SqlParams, limitMs: number, take: TakeRows) => {
+      statements.push({ sql, params });
+      return connection.each(sql, params, limitMs, take);
     },
     script: (text: string) => {
       statements.push({ sql: text, params: undefined });

@@ -3,20 +3,11 @@
 -- defined: after the views, and where it is missing
 create or replace {{scope}}macro versions_spread(source_name, at_time) as table
 with
+  -- the stored rows and members, because the tables would assemble every list of workspaces
+  held as (from stored_versions_at(source_name, at_time) where history_reaches(at_time::timestamptz)),
   versions as (
-    select
-      name,
-      source,
-      version,
-      semver_key(version) as key,
-      sum(workspace_count) as workspace_count,
-      string_agg(workspaces, ', ' order by target) as workspaces,
-    from (
-      select 'modules' as kind, target, name, source, version, workspace_count, workspaces from modules_at(at_time)
-      union all
-      select 'providers', target, name, source, version, workspace_count, workspaces from providers_at(at_time)
-    )
-    where kind = source_name
+    select name, source, version, semver_key(version) as key, sum(workspace_count) as workspace_count
+    from held
     group by name, source, version
   ),
   spread as (
@@ -31,8 +22,24 @@ with
     group by name, source
     having count(*) > 1
   ),
+  users as (
+    select held.name, held.source, unnest(string_split_regex(member.member, ',\s*')) as user
+    from query_table(source_name || '_members') as member
+    join held
+      on held.target = member.target
+      and held.name is not distinct from member.name
+      and held.source is not distinct from member.source
+      and held.version = member.version
+      and held.ordinal is not distinct from member.ordinal
+      and member.valid_from <= held.valid_from
+      and (member.valid_to is null or member.valid_to > held.valid_from)
+    semi join spread
+      on spread.name is not distinct from held.name
+      and spread.source is not distinct from held.source
+      and spread.oldest = held.version
+  ),
+  first_users as (select name, source, count(*) as total, min(user, 3) as names from users group by name, source),
   before as (
-    -- the stored rows, because the tables would assemble every list of workspaces
     select held.name, held.source, count(distinct held.version) as versions
     from query_table(source_name || '_rows') as held
     join source_state_at(at_time) as state on state.target = held.target and state.source = source_name
@@ -50,17 +57,15 @@ select
   spread.newest,
   spread.workspaces,
   versions.workspace_count as on_oldest,
-  array_to_string(list_sort(string_split_regex(versions.workspaces, ',\s*'))[:3], ', ')
-  || case
-    when len(string_split_regex(versions.workspaces, ',\s*')) > 3
-      then format(' and {} more', len(string_split_regex(versions.workspaces, ',\s*')) - 3)
-    else ''
-  end as held_by,
+  array_to_string(first_users.names, ', ') || if(total > 3, format(' and {} more', total - 3), '') as held_by,
 from spread
 left join versions
   on versions.name is not distinct from spread.name
   and versions.source is not distinct from spread.source
   and versions.version = spread.oldest
+left join first_users
+  on first_users.name is not distinct from spread.name
+  and first_users.source is not distinct from spread.source
 left join before
   on before.name is not distinct from spread.name
   and before.source is not distinct from spread.source;

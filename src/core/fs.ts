@@ -25,11 +25,8 @@ export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<v
   });
 }
 
-/**
- * Replaces the content of a file atomically, as `replaceFile` does. Its owner alone may read it.
- * @param text or its parts, each of which is written by itself
- */
-export async function writeFileAtomic(file: string, text: string | Iterable<string>): Promise<void> {
+/** Replaces the content of a file atomically, as `replaceFile` does. Its owner alone may read it. */
+export async function writeFileAtomic(file: string, text: string): Promise<void> {
   await makeFolder(dirname(file));
   await replaceFile(file, PRIVATE_FILE, (temporary) => writeFile(temporary, text, { flush: true }));
 }

@@ -1,11 +1,12 @@
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { writeReportFiles } from '../tell/reports/archive.ts';
-import { queryDataset, type ReportData, type ReportState } from '../tell/reports/data.ts';
-import { loadFleetReport } from '../tell/reports/definitions.ts';
+import { queryDataset, type ReportState } from '../tell/reports/data.ts';
+import { type Dataset, loadFleetReport } from '../tell/reports/definitions.ts';
 import { formatNumber } from '../tell/reports/format.ts';
-import { createRenderer, renderReport } from '../tell/reports/renderer.ts';
+import { createRenderer } from '../tell/reports/renderer.ts';
+import { writeReport } from '../tell/reports/write-report.ts';
+import type { TakeRows } from '../warehouse/database.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -27,21 +28,24 @@ export async function renderFleetReport({ database, files }: OpenWarehouse, out:
   if (typeof summary?.night !== 'string') {
     throw new TidemarkError('DATA', 'the lake has no night', { hint: 'publish a run with `tidemark lake publish`' });
   }
-  const datasets: [string, readonly Row[]][] = [];
-  for (const dataset of report.datasets) datasets.push([dataset.name, await queryDataset(database, dataset)]);
-  const data: ReportData = {
+  const datasets = new Map<string, readonly Row[]>();
+  for (const dataset of report.datasets) datasets.set(dataset.name, await queryDataset(database, dataset));
+  const head = {
     report: report.name,
     as_of: `${summary.night.slice(0, 10)}T00:00:00Z`,
     generated_at: formatTimestamp(generatedAt),
     sources: [],
     state: assessFleet(summary),
     summary: { ...summary, headline: describeFleet(summary) },
-    ...Object.fromEntries(datasets),
   };
+  const begin = () => ({
+    head: Promise.resolve(head),
+    read: async ({ name }: Dataset, take: TakeRows) => take(datasets.get(name) ?? []),
+  });
   const page = { params: {}, unlinked: new Set<string>(), stalenessAt: generatedAt };
-  const rendered = renderReport(report, data, page, createRenderer(files.roots));
-  await writeReportFiles(out, report.name, rendered);
-  return { files: [...rendered.keys()], data };
+  const written = await writeReport(out, report, begin, page, createRenderer(files.roots));
+  const data: Readonly<Record<string, unknown>> = { ...head, ...Object.fromEntries(datasets) };
+  return { files: written.files, data };
 }
 
 /** What is stale or not assessed is not clean; a number is null where no target has it. */

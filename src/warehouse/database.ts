@@ -14,6 +14,9 @@ export type { SqlParam, SqlParams } from './sql-params.ts';
 
 export type Statements = Readonly<ReturnType<typeof createStatements>>;
 
+/** Receives some rows of a query, and the next ones when it has ended. */
+export type TakeRows = (rows: readonly Row[]) => Promise<void>;
+
 /** One DuckDB file, opened once in this process. */
 export type Database = Readonly<Awaited<ReturnType<typeof openDatabase>>>;
 
@@ -156,8 +159,16 @@ export function createStatements(connection: DuckDBConnection) {
     },
     /** The rows of a query, of which a few are in memory. Another statement of the connection ends them. */
     stream: async function* (sql: string, params: SqlParams = {}): AsyncGenerator<Row> {
-      yield* yieldRows(await connection.stream(fillParams(sql, params)));
+      for await (const some of yieldRows(await connection.stream(fillParams(sql, params)))) yield* some;
     },
+    /** Gives `take` the rows of a query, of which a few are in memory, in their order. @param limitMs after which it is interrupted */
+    each: (sql: string, params: SqlParams, limitMs: number, take: TakeRows): Promise<void> =>
+      // A result that is not read to its end would keep its transaction.
+      orRollBack(() =>
+        bounded({ connection }, limitMs, async () => {
+          for await (const some of yieldRows(await connection.stream(fillParams(sql, params)))) await take(some);
+        }),
+      ),
     /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
     write: async (sql: string, params?: SqlParams) => Number((await rows(sql, params))[0]?.Count),
     /** Runs statements with filled parameters in a transaction, as one text. */

@@ -62,10 +62,10 @@ export function toRows(result: DuckDBMaterializedResult): Row[] {
   return rows;
 }
 
-/** The rows of a result one by one. */
-export async function* yieldRows(result: DuckDBResult): AsyncGenerator<Row> {
+/** The rows of a result, some at a time. */
+export async function* yieldRows(result: DuckDBResult): AsyncGenerator<Row[]> {
   const columns = listColumns(result);
-  for await (const rows of result.yieldRows()) for (const row of rows) yield toRow(row, columns);
+  for await (const rows of result.yieldRows()) yield rows.map((row) => toRow(row, columns));
 }
 
 export function toRow(values: readonly DuckDBValue[], columns: readonly ValueColumn[]): Row {

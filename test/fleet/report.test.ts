@@ -124,11 +124,11 @@ describe('the report of a fleet', () => {
   test('knows no findings where no organization has evaluated any', async () => {
     const database = await openTables(TABLES.replaceAll('findings_', 'unlisted_'));
     const { data } = await renderFleetReport({ database, files }, await tempFolder(), new Date());
-    expect(data.summary).toMatchObject({ critical: null, workspaces_behind: 2 }); // that are known all the same
+    const headline = expect.stringContaining('findings are not known');
+    expect(data.summary).toMatchObject({ headline, critical: null, workspaces_behind: 2 }); // that are known all the same
     await database.run('delete from findings');
     const { data: empty } = await renderFleetReport({ database, files }, await tempFolder(), new Date());
     expect(empty.summary).toMatchObject({ critical: null, workspaces_behind: null });
-    expect(data.summary.headline).toContain('findings are not known');
   });
 
   test('does not know how many workspaces are behind in an organization whose agents alone were pulled', async () => {

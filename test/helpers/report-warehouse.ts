@@ -6,16 +6,22 @@ import { thresholds } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { UnknownPart } from '../../src/landing/store.ts';
-import { openReportReader, type ReportData, readReport } from '../../src/tell/reports/data.ts';
+import { openReportReader, type ReportHead, readReport } from '../../src/tell/reports/data.ts';
 import type { RenderOptions } from '../../src/tell/reports/index.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
+import type { Row } from '../../src/warehouse/values.ts';
 import { openCopy } from './prepared.ts';
 import { createStage, hasRows, mergeFilledStage } from './stage.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 
 export const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** The content of `NAME.json`: beside the head, one array of rows per dataset. */
+export interface ReportData extends ReportHead {
+  readonly [dataset: string]: unknown;
+}
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -97,7 +103,15 @@ export async function createReportWarehouse(
       const reader = await openReportReader({ ...selected, names: [report] });
       const [found] = reader.selected;
       if (!found) throw new Error(`no report ${report}`);
-      const data = await readReport(found, reader);
+      const { head, read } = readReport(found, reader);
+      const rows = found.datasets.map(async (dataset) => {
+        const all: Row[] = [];
+        await read(dataset, async (some) => {
+          all.push(...some);
+        });
+        return [dataset.name, all] as const;
+      });
+      const data: ReportData = { ...(await head), ...Object.fromEntries(await Promise.all(rows)) };
       return datasets ? keepDatasets(data, datasets) : data;
     },
   };

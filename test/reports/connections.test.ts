@@ -58,6 +58,19 @@ test('a statement that does not end is stopped, and its connection goes on', asy
   }
 });
 
+test('rows that are not taken to the end hold no transaction, and their statement is stopped as well', async () => {
+  const { database, files } = await createReportWarehouse();
+  const { each } = await shareConnections(database, files);
+  const refuse = async () => {
+    throw new Error('the disk is full');
+  };
+  await database.run('create table written as select range as n from range(1_000_000)');
+  await expect(each('from written', {}, 100_000, refuse)).rejects.toThrow('the disk is full');
+  await database.run('update written set n = 0');
+  await database.run('checkpoint');
+  await expect(each(ENDLESS, {}, 100, refuse)).rejects.toThrow('it was stopped after 0.1 s');
+});
+
 test('a statement that fails for another reason has its own error', async () => {
   const { database, files } = await createReportWarehouse();
   const { rows } = await shareConnections(database, files);

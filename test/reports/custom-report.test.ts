@@ -1,7 +1,9 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseJson, printJson } from '../../src/core/json.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { toSpreadsheetCsv } from '../../src/tell/reports/format.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import { createTemplateEngine } from '../../src/tell/reports/templates.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -49,6 +51,45 @@ it('a summary without a headline has a page, a text and a line of the index', as
   });
   expect([html, text]).toEqual([expect.stringContaining('<h1>Mine</h1>'), expect.stringContaining('Mine')]);
   expect(json.summary).toEqual({ workspaces: 1, headline: null });
+});
+
+it('a dataset of any length is whole in its files, in what follows from all rows, and where a template names it', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(AS_OF, { workspaces: [workspace('a')] });
+  const part = `[{'kind': 'good', 'value': n, 'text': ''}]`;
+  const select = (count: number) =>
+    `select n, 'a\n]\n' as name, ${part} as part, ['x', null] as tags, if(n = 1500, 18446744073709551615, 1)::ubigint as large, null as none
+     from range(1, ${count} + 1) t(n) order by n`;
+  const { html, text } = await renderOwn(warehouse, {
+    ...MINE,
+    'queries/reports/mine/empty.sql': 'select 1 as n where false',
+    'queries/reports/mine/long.sql': `-- limit: 2\n-- strips: part=bar\n${select(5000)}`,
+    'queries/reports/mine/named.sql': `-- limit: 3\nselect n from range(5000) t(n) order by n`,
+    'reports/mine.hbs':
+      '{{#> page}}{{table tables.long}}{{table tables.named}}<p>{{empty.length}} of {{long.length}}</p>{{#if empty}}no{{/if}}{{/page}}',
+    'reports/mine.txt.hbs': '{{#each named}}{{n}} {{/each}}',
+  });
+  const read = (file: string) => readFile(join(warehouse.directory, 'out', file), 'utf8');
+  const rows = await warehouse.database.rows(select(5000));
+  const written = await read('mine.json');
+  expect(written).toBe(printJson(parseJson(written)).concat('\n'));
+  expect(parseJson(written)).toMatchObject({ empty: [], long: rows, list: [{ workspace_name: 'a' }] });
+  expect(await read('mine.long.csv')).toBe(toSpreadsheetCsv(rows));
+  expect(text.trim().split(' ')).toHaveLength(5000);
+  expect(html).toContain('<p>0 of 5000</p>');
+  expect(html).toContain('first 2 of 5,000 rows');
+  expect(/<rect class="part is-good"[^>]* width="(\d+)"/u.exec(html)?.[1]).toBe('2'); // of 5,000, which the page does not show
+  // A query that fails after others were written replaces no file, and leaves none behind.
+  const failing = {
+    'queries/reports/mine/list.sql': 'select 1 as other',
+    'queries/reports/mine/named.sql': "select error('late')",
+  };
+  await expect(renderOwn(warehouse, failing)).rejects.toThrow(
+    'queries/reports/mine/named.sql: Invalid Input Error: late',
+  );
+  expect(await read('mine.json')).toBe(written);
+  const others = /^(?:archive|index|mine|runs|subjects)/u;
+  expect((await readdir(join(warehouse.directory, 'out'))).filter((name) => !others.test(name))).toEqual([]);
 });
 
 it('the example of docs/custom-reports.md works', async () => {

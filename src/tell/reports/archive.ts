@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { DAY_MS } from '../../core/clock.ts';
 import { makeFolder, writeFileAtomic } from '../../core/fs.ts';
 import { parseRunStart } from '../../landing/store.ts';
-import type { FileContent } from './renderer.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/u;
 /** A time without its colons, such as `2026-11-18T021500Z`. */
@@ -15,9 +14,8 @@ export function toUtcDate(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-/** Writes a report's files atomically, and removes CSV files of tables that the page now shows completely. */
-export async function writeReportFiles(out: string, report: string, files: ReadonlyMap<string, FileContent>) {
-  await Promise.all([...files].map(([name, content]) => writeFileAtomic(join(out, name), content)));
+/** Removes CSV files of tables that the page of a report now shows completely. */
+export async function removeObsolete(out: string, report: string, files: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(out)) {
     const isObsolete = name.startsWith(`${report}.`) && name.endsWith('.csv') && !files.has(name);
     if (isObsolete) await rm(join(out, name));

@@ -4,7 +4,7 @@ import { findNamed } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
-import { describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
+import { describeQueryError, MAX_QUERY_MS, type SqlParams, type TakeRows } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { readHeader } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
@@ -31,8 +31,8 @@ export interface SourceState {
 /** The worst severity of the open findings; `unknown` where there is none, but something could not be assessed. */
 export type ReportState = 'critical' | 'warning' | 'ok' | 'unknown';
 
-/** The content of `NAME.json`: beside the named fields, one array of rows per dataset. */
-export interface ReportData {
+/** What `NAME.json` has before the rows of the datasets. */
+export interface ReportHead {
   readonly report: string;
   readonly as_of: string;
   readonly generated_at: string;
@@ -40,7 +40,6 @@ export interface ReportData {
   /** Null for a report without `-- rules:`. */
   readonly state: ReportState | null;
   readonly summary: Row;
-  readonly [dataset: string]: unknown;
 }
 
 /** With the published warehouse, open for reading, or the working copy. */
@@ -96,29 +95,41 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
   return [...new Set(names)].map((name) => findNamed([...reports.values()], 'report', name));
 }
 
-/** Runs the queries of a report. @throws TidemarkError DATA naming the file whose header or query fails */
-export async function readReport(report: Report, reader: ReportReader): Promise<ReportData> {
+export type ReadReport = ReturnType<typeof readReport>;
+
+/**
+ * Begins to read a report: its head, and the rows of a dataset, which are given to `take` when they are asked for.
+ * @throws TidemarkError DATA naming the file whose header or query fails
+ */
+export function readReport(report: Report, reader: ReportReader) {
   const { options, queries, sources: states, summaries } = reader;
   const params = reportParams(report, reader.params);
-  const [summary, tables] = await allInOrder([
-    summaries?.get(report.name) ?? hideUnknown(report, await querySummary(queries, report, params), states),
-    allInOrder(report.datasets.map((dataset) => queryDataset(queries, dataset, params))),
-  ]);
-  const rows = Object.fromEntries(report.datasets.map(({ name }, index) => [name, tables[index] ?? []]));
-  const sources = states.filter(({ source }) => report.sources.includes(source));
-  return {
-    report: report.name,
-    as_of: formatTimestamp(options.asOf),
-    generated_at: formatTimestamp(options.generatedAt),
-    sources,
-    state: report.rules && assessState(report, sources, summary, rows.finding_counts?.[0]),
-    summary,
-    ...rows,
+  const lead = report.rules ? report.datasets.find(({ name }) => name === 'finding_counts') : undefined;
+  const counts = lead && queryDataset(queries, lead, params);
+  const readHead = async (): Promise<ReportHead> => {
+    const known = summaries?.get(report.name) ?? querySummary(queries, report, params);
+    const [row, rows] = await allInOrder([known, counts]);
+    const summary = hideUnknown(report, row, states);
+    const sources = states.filter(({ source }) => report.sources.includes(source));
+    return {
+      report: report.name,
+      as_of: formatTimestamp(options.asOf),
+      generated_at: formatTimestamp(options.generatedAt),
+      sources,
+      state: report.rules && assessState(report, sources, summary, rows?.[0]),
+      summary,
+    };
   };
+  const read = async (dataset: Dataset, take: TakeRows): Promise<void> => {
+    if (dataset.name === lead?.name) return take((await counts) ?? []);
+    readHeader(dataset.file, dataset.sql, DATASET_LINES);
+    return queries.each(dataset.sql, params, MAX_QUERY_MS, take).catch(nameFile(dataset.file));
+  };
+  return { head: readHead(), read };
 }
 
 /** The parameters of a report's queries, of which `$rules` is its own. */
-export function reportParams({ rules }: Report, params: SqlParams): SqlParams {
+export function reportParams({ rules }: Pick<Report, 'rules'>, params: SqlParams): SqlParams {
   return rules ? { ...params, rules: JSON.stringify(rules) } : params;
 }
 
@@ -167,18 +178,38 @@ async function querySummary(queries: Queries, { summary }: Report, params: SqlPa
   return 'headline' in row ? row : { ...row, headline: null };
 }
 
-/** The rows of a dataset. @param rendered its text with its parts filled in, if it has some @throws TidemarkError DATA naming the file whose header or query fails */
-export async function queryDataset(database: Queries, { file, sql }: Dataset, params?: SqlParams, rendered = sql) {
+/**
+ * The rows of a dataset.
+ * @param rendered its text with its parts filled in, if it has some
+ * @throws TidemarkError DATA naming the file whose header or query fails
+ */
+export async function queryDataset(
+  database: Pick<Queries, 'rows'>,
+  { file, sql }: Dataset,
+  params?: SqlParams,
+  rendered = sql,
+) {
   readHeader(file, sql, DATASET_LINES);
   return queryFile(database, file, rendered, params);
 }
 
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
-export async function queryFile(database: Queries, file: string, sql: string, params: SqlParams = {}): Promise<Row[]> {
-  return database.rows(sql, params, MAX_QUERY_MS).catch((error: unknown) => {
+export async function queryFile(
+  database: Pick<Queries, 'rows'>,
+  file: string,
+  sql: string,
+  params: SqlParams = {},
+): Promise<Row[]> {
+  return database.rows(sql, params, MAX_QUERY_MS).catch(nameFile(file));
+}
+
+/** For `catch`: names the file of the query. What a writer of its rows meets stays as it is. */
+function nameFile(file: string) {
+  return (error: unknown): never => {
+    if (error instanceof Error && 'syscall' in error) throw error;
     const hint = isMemoryError(error) && 'raise `memoryLimit`';
     throw new TidemarkError('DATA', describeQueryError(file, error), { cause: error, ...(hint && { hint }) });
-  });
+  };
 }
 
 /** `$as_of` and the thresholds: the parameters that every dataset may use. */
@@ -223,28 +254,4 @@ export function toJsonText(data: object): string {
     if (!(error instanceof TypeError)) throw error;
     return `${stringify(data, undefined, 2)}\n`;
   }
-}
-
-/** Rows that are one text. */
-const ROWS_AT_ONCE = 1000;
-
-/** The text of `toJsonText` in parts: that of all rows of a report may be longer than a text can be. */
-export function* toJsonParts(data: ReportData): Generator<string> {
-  let separator = '{\n  ';
-  for (const [name, value] of Object.entries(data)) {
-    if (value === undefined) continue;
-    yield `${separator}${JSON.stringify(name)}: `;
-    for (const part of valueParts(value)) yield part.replaceAll('\n', '\n  ');
-    separator = ',\n  ';
-  }
-  yield '\n}\n';
-}
-
-function* valueParts(value: unknown): Generator<string> {
-  if (!Array.isArray(value) || value.length === 0) return yield toJsonText(value as object).trimEnd();
-  for (let at = 0; at < value.length; at += ROWS_AT_ONCE) {
-    const rows = toJsonText(value.slice(at, at + ROWS_AT_ONCE));
-    yield `${at === 0 ? '[' : ','}${rows.slice('['.length, -'\n]\n'.length)}`;
-  }
-  yield '\n]';
 }

@@ -47,7 +47,8 @@ function loadReport(name: string, files: SqlFiles, folder = `reports/${name}`) {
   const header = parseHeader(summary.sql);
   // Every report with rules has the datasets about findings.
   const folders = header.rules === undefined ? [folder] : [folder, 'reports/lead'];
-  const others = folders.flatMap((place) => loadDatasets(place, files));
+  const datasets = folders.flatMap((place) => loadDatasets(place, files));
+  const others = [...new Map(datasets.map((dataset) => [dataset.name, dataset])).values()];
   return {
     name,
     title: summary.title,

@@ -91,11 +91,15 @@ function bigintToString(_: string, value: unknown): unknown {
  * Rows as CSV that a spreadsheet opens without executing anything: a text that starts a formula, also after spaces or a line break,
  * gets an apostrophe in front (OWASP, "CSV Injection"), and a control character, such as the one that begins a sequence of a
  * terminal, becomes U+FFFD. Numbers stay numbers, including negative ones.
+ * @param follows whether other rows come before, with the line of the columns
  */
-export function toSpreadsheetCsv(rows: readonly Row[]): string {
+export function toSpreadsheetCsv(rows: readonly Row[], follows = false): string {
   const columns = Object.keys(rows[0] ?? {});
   const records = rows.map((row) => columns.map((column) => formatCell(row[column] ?? null)));
-  return stringify([columns, ...records], { record_delimiter: 'windows', quoted_match: /[\r\t']/u });
+  return stringify(follows ? records : [columns, ...records], {
+    record_delimiter: 'windows',
+    quoted_match: /[\r\t']/u,
+  });
 }
 
 function formatCell(value: Value): string {

@@ -9,23 +9,16 @@ import { removePaths, writeFileAtomic } from '../../core/fs.ts';
 import { tryParseJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import {
-  archiveFiles,
-  linkLatestSubjects,
-  listArchivedDates,
-  listOldReports,
-  toUtcDate,
-  writeReportFiles,
-} from './archive.ts';
+import { archiveFiles, linkLatestSubjects, listArchivedDates, listOldReports, toUtcDate } from './archive.ts';
 import { allInOrder } from './connections.ts';
-import { openReportReader, type ReportData, type ReportReader, type ReportReadOptions, readReport } from './data.ts';
-import type { Report } from './definitions.ts';
+import { openReportReader, type ReportHead, type ReportReader, type ReportReadOptions, readReport } from './data.ts';
 import { truncate } from './format.ts';
 import { createProductLinker } from './links.ts';
-import { createRenderer, type PageOptions, type Renderer, renderReport } from './renderer.ts';
+import { createRenderer, type PageOptions, type Renderer } from './renderer.ts';
 import { findRun, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectLinks, selectSubjects } from './subjects.ts';
+import { writeReport } from './write-report.ts';
 
 export interface RenderOptions extends ReportReadOptions, Pick<Config, 'reportDays' | 'targets' | 'subjectPages'> {
   /** Folder for the files. */
@@ -70,7 +63,7 @@ export async function renderReports(options: RenderOptions) {
     await archiveFiles(out, toUtcDate(asOf), files);
     await removePaths(await listOldReports(out, options.generatedAt, options.reportDays));
   }
-  await writeIndex(options, new Map(rendered.map(({ name, shown }) => [name, shown])), reader.reports, renderer);
+  await writeIndex(options, new Map(rendered.map(({ name, head }) => [name, head])), reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
   return rendered;
 }
@@ -102,24 +95,17 @@ async function writeReports(
 ) {
   const { asOf, stalenessAt = asOf, leftOut } = options;
   const page: PageOptions = { ...links, params: reader.params, stalenessAt, leftOut };
-  const write = async (report: Report) => {
-    const { name } = report;
-    const data = await readReport(report, reader);
-    const files = renderReport(report, data, page, renderer);
-    await writeReportFiles(options.out, name, files);
-    const { as_of, summary, sources, state } = data; // the rows of all reports together may not fit into memory
-    return { name, files: [...files.keys()], shown: { as_of, summary, sources, state } };
-  };
   const rendered = [];
   for (const report of reader.selected) {
-    const written = await reportFailure(options, report.name, write(report));
+    const writing = writeReport(options.out, report, () => readReport(report, reader), page, renderer);
+    const written = await reportFailure(options, report.name, writing);
     if (written) rendered.push(written);
   }
   return rendered;
 }
 
 type Reports = ReportReader['reports'];
-type Rendered = ReadonlyMap<string, Pick<ReportData, 'as_of' | 'summary' | 'sources' | 'state'>>;
+type Rendered = ReadonlyMap<string, ReportHead>;
 
 /**
  * Writes `out/index.html` and the index of the day in the archive: the reports with their headlines, and the runs.

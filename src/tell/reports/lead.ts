@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../../core/clock.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
-import type { ReportData } from './data.ts';
+import type { ReportHead } from './data.ts';
 import { formatAge, formatTime, truncate } from './format.ts';
 import type { SubjectLinks } from './subjects.ts';
 
@@ -9,8 +9,8 @@ const MAX_LINES = 12;
 const MAX_NAMES = 4;
 
 /** What a page says first: what is wrong, by name, with the next step of each. Null for a report without `-- rules:`. */
-export function buildLead(data: ReportData, links: SubjectLinks) {
-  const { finding_counts = [], open_findings = [] } = data as unknown as Readonly<Record<string, readonly Row[]>>;
+export function buildLead(data: ReportHead, rows: Readonly<Record<string, readonly Row[]>>, links: SubjectLinks) {
+  const { finding_counts = [], open_findings = [] } = rows;
   const [counts] = finding_counts;
   if (data.state === null || !counts) return null;
   const hasSeveralTargets = new Set(open_findings.map(({ target }) => target)).size > 1;

@@ -5,20 +5,12 @@ import { findFile } from '../../core/paths.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
 import type { Row } from '../../warehouse/values.ts';
-import { type ReportData, reportParams, type SourceState, toJsonParts } from './data.ts';
+import { type ReportHead, reportParams, type SourceState } from './data.ts';
 import type { Report } from './definitions.ts';
-import {
-  cleanTexts,
-  EMPTY_CELL,
-  formatAge,
-  formatTime,
-  toCalendarLines,
-  toSpreadsheetCsv,
-  truncate,
-} from './format.ts';
+import { cleanTexts, EMPTY_CELL, formatAge, formatTime, toCalendarLines, truncate } from './format.ts';
 import { buildLead } from './lead.ts';
 import type { SubjectLinks } from './subjects.ts';
-import { csvName, type TableView, toTableView } from './table-view.ts';
+import { type HeldDataset, holdRows, type TableView, toTableView } from './table-view.ts';
 import { createTemplateEngine, readTemplate } from './templates.ts';
 
 /** Renders the templates of `reports/`, with the assets of pages, which are loaded once. */
@@ -59,62 +51,72 @@ export interface PageOptions extends SubjectLinks {
   readonly run?: { readonly id: string; readonly path: string } | undefined;
 }
 
-/** A text, or its parts. */
-export type FileContent = string | Iterable<string>;
+/** A report whose datasets are read. */
+type HeldReport = Omit<Report, 'datasets'> & { readonly head: ReportHead; readonly datasets: readonly HeldDataset[] };
 
-/** @returns the files of a report: name → content */
-export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer) {
+/** @returns the pages of a report, its tables, and the datasets that a template reads by name although some rows are not held */
+export function renderReport(report: HeldReport, options: PageOptions, renderer: Renderer) {
   const { name } = report;
-  const context = buildContext(report, data, options, renderer.assets);
+  const unread = new Set<HeldDataset>();
+  const rows = report.datasets.map((one) => [one.name, watchRows(one, () => unread.add(one))]);
+  const context = buildContext(report, Object.fromEntries(rows), options, renderer.assets);
   const text = renderer.render(renderer.has(`${name}.txt.hbs`) ? `${name}.txt.hbs` : 'plain.txt.hbs', context);
-  const files = new Map<string, FileContent>([
+  const pages = new Map([
     [`${name}.html`, renderer.render(`${name}.hbs`, context)],
     [`${name}.txt`, `${text.trim()}\n`],
-    [`${name}.json`, toJsonParts(data)],
   ]);
   if (renderer.has(`${name}.ics.hbs`)) {
-    files.set(`${name}.ics`, toCalendarLines(renderer.render(`${name}.ics.hbs`, context)));
+    pages.set(`${name}.ics`, toCalendarLines(renderer.render(`${name}.ics.hbs`, context)));
   }
-  for (const dataset of report.datasets) {
-    const isCut = context.tables[dataset.name]?.cut;
-    if (isCut) files.set(csvName(name, dataset.name), toSpreadsheetCsv(data[dataset.name] as Row[]));
-  }
-  return files;
+  return { pages, tables: context.tables, unread };
+}
+
+/** The rows that are held. Whoever asks for more than how many there are is noticed: a template may need the others. */
+function watchRows({ rows, total }: HeldDataset, onRead: () => void): readonly Row[] {
+  if (rows.length === total) return rows;
+  const get = (target: readonly Row[], key: string | symbol): unknown => {
+    if (key === 'length') return total;
+    onRead();
+    return Reflect.get(target, key);
+  };
+  return new Proxy(rows, { get });
 }
 
 function buildContext(
-  report: Report,
-  data: ReportData,
+  report: HeldReport,
+  rows: Readonly<Record<string, readonly Row[]>>,
   { params, unlinked, stalenessAt, leftOut, linkSubject, linkProduct, run }: PageOptions,
   assets: Renderer['assets'],
 ) {
-  const freshness = summarizeFreshness(data.sources, stalenessAt);
+  const { head } = report;
+  const freshness = summarizeFreshness(head.sources, stalenessAt);
   const options = {
     report: report.name,
     params: reportParams(report, params),
     unlinked,
     linkSubject,
     staleSources: new Set(freshness.stale.map(({ source }) => source)),
-    hasSeveralTargets: hasSeveralTargets(data.sources),
+    hasSeveralTargets: hasSeveralTargets(head.sources),
   };
-  const summary = { ...toTableView(report.summary, [data.summary], options), absent: false };
+  const summary = { ...toTableView(holdRows(report.summary, [head.summary]), options), absent: false };
   const tables: Record<string, TableView> = { summary };
   for (const dataset of report.datasets) {
-    const isUnknown = data.summary[dataset.counted] === null;
+    const isUnknown = head.summary[dataset.counted] === null;
     const isNeverPulled = dataset.sources.some((source) => freshness.neverPulled.has(source));
     tables[dataset.name] = {
-      ...toTableView(dataset, data[dataset.name] as Row[], options),
+      ...toTableView(dataset, options),
       ...(isUnknown && { empty: `${dataset.title}: not known.` }),
       ...(isNeverPulled && { empty: `${dataset.title}: not known, never pulled.` }),
       absent: isAbsent(dataset.sources, leftOut),
     };
   }
   return {
-    ...data,
-    summary: cleanTexts(data.summary),
+    ...head,
+    ...rows,
+    summary: cleanTexts(head.summary),
     title: report.title,
     about: report.about,
-    lead: buildLead(data, { linkSubject, linkProduct }),
+    lead: buildLead(head, rows, { linkSubject, linkProduct }),
     tables,
     page: {
       ...assets,

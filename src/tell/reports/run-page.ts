@@ -10,7 +10,7 @@ import { queryDataset } from './data.ts';
 import { loadDatasets } from './definitions.ts';
 import { EMPTY_CELL, formatValue, inferKind } from './format.ts';
 import type { Renderer } from './renderer.ts';
-import { toTableView } from './table-view.ts';
+import { holdRows, toTableView } from './table-view.ts';
 
 interface ReadOptions {
   readonly database: Pick<Statements, 'rows' | 'script'>;
@@ -71,7 +71,7 @@ async function readSections({ database, files }: ReadOptions, run: Row) {
   const sections: object[] = [];
   for (const dataset of loadDatasets('runs', files).toSorted((a, b) => a.order - b.order)) {
     const rows = await queryDataset(database, dataset, params, files.render(dataset.file, { changes }));
-    sections.push({ ...toTableView(dataset, rows, options), isCut: rows.length === MAX_ROWS });
+    sections.push({ ...toTableView(holdRows(dataset, rows), options), isCut: rows.length === MAX_ROWS });
   }
   return sections;
 }

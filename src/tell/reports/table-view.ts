@@ -31,11 +31,33 @@ interface ViewOptions {
   readonly hasSeveralTargets: boolean;
 }
 
-export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions) {
-  const columns = toColumns(dataset, rows, options.hasSeveralTargets);
+/** A dataset with its first rows, at least as many as a page shows, and what follows from all of them. */
+export interface HeldDataset extends Dataset {
+  readonly rows: readonly Row[];
+  readonly total: number;
+  /** Of each column with bars: the length that fills one. */
+  readonly longest: ReadonlyMap<string, number>;
+}
+
+/** Adds the next rows of a dataset to those before. */
+export function holdRows(dataset: Dataset & Partial<HeldDataset>, more: readonly Row[]): HeldDataset {
+  const { rows = [], total = 0, longest } = dataset;
+  const measure = (name: string) =>
+    more.reduce((most, row) => Math.max(most, measureParts(toParts(row[name] ?? null))), longest?.get(name) ?? 0);
+  return {
+    ...dataset,
+    rows: total > dataset.limit ? rows : [...rows, ...more],
+    total: total + more.length,
+    longest: new Map(Object.keys(dataset.strips).map((name) => [name, measure(name)])),
+  };
+}
+
+export function toTableView(dataset: HeldDataset, options: ViewOptions) {
+  const { rows, total } = dataset;
+  const columns = toColumns(dataset, options.hasSeveralTargets);
   const table = { ...options, dataset, columns };
   const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, table)));
-  const cut = rows.length > shown.length;
+  const cut = total > shown.length;
   return {
     id: dataset.name,
     title: dataset.title,
@@ -45,7 +67,7 @@ export function toTableView(dataset: Dataset, rows: readonly Row[], options: Vie
     rows: shown,
     /** What the colors of its pictures mean. */
     legend: Object.entries(dataset.legend).map(([kind, meaning]) => ({ kind, meaning })),
-    total: rows.length,
+    total,
     shown: shown.length,
     cut,
     /** File with all rows, where the page does not show them all. */
@@ -92,14 +114,11 @@ function toLiteral(value: SqlParams[string]): string {
   );
 }
 
-function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean) {
-  const { hidden, labels, strips } = dataset;
-  const shown = rows.slice(0, dataset.limit);
+function toColumns({ hidden, labels, limit, rows, longest }: HeldDataset, hasSeveralTargets: boolean) {
+  const shown = rows.slice(0, limit);
   const names = Object.keys(rows[0] ?? {}).filter(
     (name) => !hidden.includes(name) && (hasSeveralTargets || name !== 'target'),
   );
-  const longest = (name: string) =>
-    rows.reduce((most, row) => Math.max(most, measureParts(toParts(row[name] ?? null))), 0);
   return names.map((name) => {
     const values = shown.map((row) => row[name] ?? null);
     const kind = inferKind(name, values);
@@ -109,7 +128,7 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
       kind,
       numeric: kind === 'number' || kind === 'bytes' || kind === 'percent',
       /** The length that fills a bar of its cells. */
-      longest: strips[name] === undefined ? 0 : longest(name),
+      longest: longest.get(name) ?? 0,
     };
   });
 }
