@@ -17,7 +17,7 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor: Fla
         .map(({ id }) => id)
         .sort(),
     );
-    const plugins = flavor === 'hashicorp' ? ['/v1/plugins', '/v1/agent/self'] : [];
+    const plugins = flavor === 'hashicorp' ? ['/v1/plugins', ...Array(3).fill('/v1/agent/self')] : [];
     expect(paths.filter((path) => !/\/volume\/csi\//u.test(path)).sort()).toEqual(
       ['/v1/acl/policies', '/v1/volumes', ...plugins].sort(),
     );
