@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Config, Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { catchKnown, formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { stripControls } from '../core/log.ts';
 import { type OpenWarehouse, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
+import type { Attempt } from './observe-action.ts';
 import type { Plan, PlanTarget } from './plan-file.ts';
 import type { Acting, RemoteServices } from './remote.ts';
 
@@ -43,6 +44,12 @@ export async function assertSameInstallations(plan: Plan, { targets }: Config, r
     if (identity !== null && name === (asked ?? name))
       assertSameFields(plan, name, identity, (await remote.identify(name)) ?? {});
   }
+}
+
+/** Why what was just read of an action's target is not known to be of the installation of its plan; undefined where it is. */
+export async function explainMove({ plan, config, remote, action }: Attempt): Promise<string | undefined> {
+  const error = await assertSameInstallations(plan, config, remote, action.target).catch(catchKnown);
+  return error instanceof TidemarkError ? formatError(error) : undefined;
 }
 
 /** @throws TidemarkError UNSAFE for a plan of version 0.1, or with an action on a target that it does not describe. */

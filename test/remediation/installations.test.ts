@@ -121,6 +121,31 @@ describe('behind the same address', () => {
     expect(written).toBe(1);
   });
 
+  test.each([
+    [429, 'failed'],
+    [504, 'unconfirmed'],
+  ])(
+    'one that takes its place after an answer of %i is not what the action is sent to again, or read from',
+    async (status, outcome) => {
+      let written = 0;
+      const { place } = await approvedPlan({
+        playbook: 'retire-old-key-versions',
+        flavor: 'hashicorp',
+        faultHook: ({ method, path }) => {
+          if (method === 'POST') {
+            written++;
+            return { status, headers: { 'retry-after': '0' }, body: '{"errors": ["later"]}' };
+          }
+          if (path !== '/v1/sys/health' || written === 0) return undefined;
+          return { status: 200, body: JSON.stringify({ cluster_id: 'other', cluster_name: 'vault-cluster-1' }) };
+        },
+      });
+      const { rows } = (await place.apply([], 6)).json<{ rows: unknown[] }>();
+      expect(rows).toMatchObject([{ status: outcome, reason: expect.stringContaining('its cluster_id was ') }]);
+      expect(written).toBe(1);
+    },
+  );
+
   test('all are asked before the first action, and before each later one the service that it goes to', async () => {
     const { place, plan } = await approvedPlan({
       playbook: 'rotate-old-keys',
