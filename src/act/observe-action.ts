@@ -10,6 +10,7 @@ import { preconditionSchema, unknown } from './define.ts';
 import { type LedgerEntry, toKey } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import type { Action, Plan } from './plan-file.ts';
+import { explainMove } from './plan-targets.ts';
 import { ask } from './playbook-fault.ts';
 import { getOperation } from './registry.ts';
 import type { Acting, RemoteServices } from './remote.ts';
@@ -62,12 +63,26 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   return { observed, precondition, isConfirmed, isAbsent, isAbsenceProven: isAbsent };
 }
 
-/** As `observeAction`; where a read fails, the precondition is unknown. */
-export function tryObserve(attempt: Observed): Promise<Reading> {
-  return observeAction(attempt).catch((error: unknown) => {
+/** How often a subject is read that the service makes wait. */
+const MAX_OBSERVATIONS = 4;
+
+/**
+ * As `observeAction`; where a read fails, the precondition is unknown. Where the service made the reads wait for longer than the lag, the
+ * first ones no longer show the present: the subject is read again.
+ */
+export async function tryObserve(attempt: Observed, left = MAX_OBSERVATIONS - 1): Promise<Reading> {
+  const { remote, action, context } = attempt;
+  const lagMs = remote.lagMs(action.target);
+  const startedMs = performance.now();
+  const { retries, throttleWaitMs } = remote.metrics;
+  const reading = await observeAction(attempt).catch((error: unknown) => {
     rethrowUnexpected(error);
-    return unclear(attempt.context.redactor.text(`the subject could not be read: ${formatError(error)}`));
+    return unclear(context.redactor.text(`the subject could not be read: ${formatError(error)}`));
   });
+  const hasWaited = remote.metrics.retries > retries || remote.metrics.throttleWaitMs - throttleWaitMs > lagMs;
+  if (reading.precondition.state !== 'ready' || !hasWaited || performance.now() - startedMs <= lagMs) return reading;
+  const problem = left > 0 ? await explainMove(attempt) : 'to read the subject takes longer than the lag';
+  return problem === undefined ? tryObserve(attempt, left - 1) : unclear(problem);
 }
 
 /** @param isAbsent whether a read of the guard found nothing, which proves nothing here */

@@ -5,8 +5,7 @@ import { catchKnown, formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { stripControls } from '../core/log.ts';
 import { type OpenWarehouse, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
-import type { Attempt } from './observe-action.ts';
-import type { Plan, PlanTarget } from './plan-file.ts';
+import type { Action, Plan, PlanTarget } from './plan-file.ts';
 import type { Acting, RemoteServices } from './remote.ts';
 
 /** What a plan is of: its warehouse, and its targets as the configuration names them and as their services say they are. */
@@ -46,8 +45,14 @@ export async function assertSameInstallations(plan: Plan, { targets }: Config, r
   }
 }
 
+interface ActedOn extends Pick<Acting, 'config'> {
+  readonly plan: Plan;
+  readonly remote: RemoteServices;
+  readonly action: Pick<Action, 'target'>;
+}
+
 /** Why what was just read of an action's target is not known to be of the installation of its plan; undefined where it is. */
-export async function explainMove({ plan, config, remote, action }: Attempt): Promise<string | undefined> {
+export async function explainMove({ plan, config, remote, action }: ActedOn): Promise<string | undefined> {
   const error = await assertSameInstallations(plan, config, remote, action.target).catch(catchKnown);
   return error instanceof TidemarkError ? formatError(error) : undefined;
 }
