@@ -68,7 +68,8 @@ export async function renderReports(options: RenderOptions) {
     if (run) await reportFailure(options, 'run', writeRunPage(options, run, renderer));
     const files = rendered.flatMap((report) => report.files);
     await archiveFiles(out, toUtcDate(asOf), files);
-    await removePaths(await listOldReports(out, options.generatedAt, options.reportDays));
+    const now = asOf < options.generatedAt ? asOf : options.generatedAt; // the clock may have gone ahead since the run began
+    await removePaths(await listOldReports(out, now, options.reportDays));
   }
   await writeIndex(options, new Map(rendered.map(({ name, shown }) => [name, shown])), reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
