@@ -63,14 +63,14 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   return { observed, precondition, isConfirmed, isAbsent, isAbsenceProven: isAbsent };
 }
 
-/** How often a subject is read that the service makes wait. */
-const MAX_OBSERVATIONS = 4;
+/** How often a subject is read again whose reads the service makes wait. */
+const REPEATS = 3;
 
 /**
- * As `observeAction`; where a read fails, the precondition is unknown. Where the service made the reads wait for longer than the lag, the
- * first ones no longer show the present: the subject is read again.
+ * As `observeAction`; where a read fails, the precondition is unknown. Where the reads waited for longer than the lag, the first ones no longer
+ * show the present: the subject is read again, but only once where all of them had to wait for their turn, which may come no sooner.
  */
-export async function tryObserve(attempt: Observed, left = MAX_OBSERVATIONS - 1): Promise<Reading> {
+export async function tryObserve(attempt: Observed, left = REPEATS): Promise<Reading> {
   const { remote, action, context } = attempt;
   const lagMs = remote.lagMs(action.target);
   const startedMs = performance.now();
@@ -79,8 +79,9 @@ export async function tryObserve(attempt: Observed, left = MAX_OBSERVATIONS - 1)
     rethrowUnexpected(error);
     return unclear(context.redactor.text(`the subject could not be read: ${formatError(error)}`));
   });
-  const hasWaited = remote.metrics.retries > retries || remote.metrics.throttleWaitMs - throttleWaitMs > lagMs;
-  if (reading.precondition.state !== 'ready' || !hasWaited || performance.now() - startedMs <= lagMs) return reading;
+  const hasWaited = left === REPEATS && remote.metrics.throttleWaitMs - throttleWaitMs > lagMs;
+  const isLate = (hasWaited || remote.metrics.retries > retries) && performance.now() - startedMs > lagMs;
+  if (reading.precondition.state !== 'ready' || !isLate) return reading;
   const problem = left > 0 ? await explainMove(attempt) : 'to read the subject takes longer than the lag';
   return problem === undefined ? tryObserve(attempt, left - 1) : unclear(problem);
 }
