@@ -146,6 +146,28 @@ describe('behind the same address', () => {
     },
   );
 
+  test('one that takes its place while an undo is planned is not what that is applied to', async () => {
+    let [isPlanned, isOther] = [false, false];
+    const { place, plan } = await approvedPlan({
+      playbook: 'retire-old-key-versions',
+      flavor: 'hashicorp',
+      faultHook: ({ path }) => {
+        isOther ||= isPlanned && path.includes('/keymgmt/key/');
+        return path === '/v1/sys/health' && isOther
+          ? { status: 200, body: JSON.stringify({ cluster_id: 'other', cluster_name: 'vault-cluster-1' }) }
+          : undefined;
+      },
+    });
+    await place.apply();
+    place.sandbox.log.length = 0;
+    isPlanned = true;
+    const undo = await place.tidemark(['playbook', 'undo', plan.plan_id, '-o', place.planFile]);
+    expect([undo.exit, isOther]).toEqual([0, true]);
+    await place.approve();
+    expect((await place.apply([], 6)).stderr).toContain('its cluster_id was ');
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+  });
+
   test('all are asked before the first action, and before each later one the service that it goes to', async () => {
     const { place, plan } = await approvedPlan({
       playbook: 'rotate-old-keys',
