@@ -85,10 +85,8 @@ export async function buildPlan(
   actions: readonly NewAction[],
   how: string,
   { config, remote, now }: Pick<PlanDeps, 'config' | 'remote' | 'now'>,
-  given: Pick<
-    Plan,
-    'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped' | 'targets'
-  >,
+  given: Pick<Plan, 'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'> &
+    Partial<Pick<Plan, 'targets'>>,
 ): Promise<Plan> {
   const { playbook, skipped, ...origin } = given;
   const width = String(actions.length).length;
