@@ -68,8 +68,8 @@ export async function renderReports(options: RenderOptions) {
     if (run) await reportFailure(options, 'run', writeRunPage(options, run, renderer));
     const files = rendered.flatMap((report) => report.files);
     await archiveFiles(out, toUtcDate(asOf), files);
-    const now = asOf < options.generatedAt ? asOf : options.generatedAt; // the clock may have gone ahead since the run began
-    await removePaths(await listOldReports(out, now, options.reportDays));
+    const now = Math.min(asOf.getTime(), options.generatedAt.getTime()); // the clock may have gone ahead since the run began
+    await removePaths(await listOldReports(out, new Date(now), options.reportDays));
   }
   await writeIndex(options, new Map(rendered.map(({ name, shown }) => [name, shown])), reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
