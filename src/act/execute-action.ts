@@ -18,6 +18,7 @@ import {
 import type { Reading, Sample } from './observe-action.ts';
 import { type ApplyContext, type Attempt, readRepeatedly, rethrowUnexpected, tryObserve } from './observe-action.ts';
 import { findingIds } from './plan-file.ts';
+import { explainMove } from './plan-targets.ts';
 import { getOperation } from './registry.ts';
 
 /** The result of an action in one apply. `finished_at` is null where the ledger holds no outcome. */
@@ -250,6 +251,8 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
   const mayRepeat = retryPolicy !== 'never' || failed?.failure === 'too-long-wait';
   if (isPassing && mayRepeat && left > 0 && precondition.state === 'ready') {
+    const moved = await explainMove(attempt); // during the pause
+    if (moved !== undefined) return { status: 'failed', reason: `${message}; ${moved}` };
     const accepted = await isAccepted(attempt).catch(rethrowUnexpected);
     if (accepted) return { status: 'skipped', reason: ACCEPTED, after };
     if (accepted === false) return { before: after, ...(await send(attempt, left - 1)) };
@@ -274,6 +277,8 @@ async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']) {
   const settled = (status: ActionStatus, reason: string) => ({ status, reason, reading: last.reading });
   if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
   if (isInterrupted) return settled('unconfirmed', INTERRUPTED);
+  const moved = await explainMove(attempt);
+  if (moved !== undefined) return { status: 'unconfirmed' as const, reason: moved, reading: undefined };
   if (last.isConfirmed && samples.at(-2)?.isConfirmed) return settled('applied', describeApplied(last.reading));
   if (!samples.every(({ reading }) => reading?.precondition.state === 'ready')) {
     return settled('unconfirmed', explainDoubt(last));

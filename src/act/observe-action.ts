@@ -10,6 +10,7 @@ import { preconditionSchema, unknown } from './define.ts';
 import { type LedgerEntry, toKey } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import type { Action, Plan } from './plan-file.ts';
+import { explainMove } from './plan-targets.ts';
 import { ask } from './playbook-fault.ts';
 import { getOperation } from './registry.ts';
 import type { Acting, RemoteServices } from './remote.ts';
@@ -62,12 +63,27 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   return { observed, precondition, isConfirmed, isAbsent, isAbsenceProven: isAbsent };
 }
 
-/** As `observeAction`; where a read fails, the precondition is unknown. */
-export function tryObserve(attempt: Observed): Promise<Reading> {
-  return observeAction(attempt).catch((error: unknown) => {
+/** How often a subject is read again whose reads the service makes wait. */
+const REPEATS = 3;
+
+/**
+ * As `observeAction`; where a read fails, the precondition is unknown. Where the reads waited for longer than the lag, the first ones no longer
+ * show the present: the subject is read again, but only once where all of them had to wait for their turn, which may come no sooner.
+ */
+export async function tryObserve(attempt: Observed, left = REPEATS): Promise<Reading> {
+  const { remote, action, context } = attempt;
+  const lagMs = remote.lagMs(action.target);
+  const startedMs = performance.now();
+  const { retries, throttleWaitMs } = remote.metrics;
+  const reading = await observeAction(attempt).catch((error: unknown) => {
     rethrowUnexpected(error);
-    return unclear(attempt.context.redactor.text(`the subject could not be read: ${formatError(error)}`));
+    return unclear(context.redactor.text(`the subject could not be read: ${formatError(error)}`));
   });
+  const hasWaited = left === REPEATS && remote.metrics.throttleWaitMs - throttleWaitMs > lagMs;
+  const isLate = (hasWaited || remote.metrics.retries > retries) && performance.now() - startedMs > lagMs;
+  if (reading.precondition.state !== 'ready' || !isLate) return reading;
+  const problem = left > 0 ? await explainMove(attempt) : 'to read the subject takes longer than the lag';
+  return problem === undefined ? tryObserve(attempt, left - 1) : unclear(problem);
 }
 
 /** @param isAbsent whether a read of the guard found nothing, which proves nothing here */

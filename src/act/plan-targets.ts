@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Config, Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { catchKnown, formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { stripControls } from '../core/log.ts';
 import { type OpenWarehouse, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
-import type { Plan, PlanTarget } from './plan-file.ts';
+import type { Action, Plan, PlanTarget } from './plan-file.ts';
 import type { Acting, RemoteServices } from './remote.ts';
 
 /** What a plan is of: its warehouse, and its targets as the configuration names them and as their services say they are. */
@@ -43,6 +43,18 @@ export async function assertSameInstallations(plan: Plan, { targets }: Config, r
     if (identity !== null && name === (asked ?? name))
       assertSameFields(plan, name, identity, (await remote.identify(name)) ?? {});
   }
+}
+
+interface ActedOn extends Pick<Acting, 'config'> {
+  readonly plan: Plan;
+  readonly remote: RemoteServices;
+  readonly action: Pick<Action, 'target'>;
+}
+
+/** Why what was just read of an action's target is not known to be of the installation of its plan; undefined where it is. */
+export async function explainMove({ plan, config, remote, action }: ActedOn): Promise<string | undefined> {
+  const error = await assertSameInstallations(plan, config, remote, action.target).catch(catchKnown);
+  return error instanceof TidemarkError ? formatError(error) : undefined;
 }
 
 /** @throws TidemarkError UNSAFE for a plan of version 0.1, or with an action on a target that it does not describe. */

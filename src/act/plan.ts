@@ -85,7 +85,8 @@ export async function buildPlan(
   actions: readonly NewAction[],
   how: string,
   { config, remote, now }: Pick<PlanDeps, 'config' | 'remote' | 'now'>,
-  given: Pick<Plan, 'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'>,
+  given: Pick<Plan, 'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'> &
+    Partial<Pick<Plan, 'targets'>>,
 ): Promise<Plan> {
   const { playbook, skipped, ...origin } = given;
   const width = String(actions.length).length;
@@ -96,7 +97,7 @@ export async function buildPlan(
     created_at: now.toISOString(),
     expires_at: new Date(now.getTime() + config.planHours * HOUR_MS).toISOString(),
     ...origin,
-    targets: await describeTargets(new Set(actions.map(({ target }) => target)), config, remote),
+    targets: given.targets ?? (await describeTargets(new Set(actions.map(({ target }) => target)), config, remote)),
     actions: tellApart(actions).map((action, index) => ({
       action_id: `a${String(index + 1).padStart(width, '0')}`,
       ...action,

@@ -2,6 +2,7 @@ import { type Config, getTarget } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
+import { createRequestMetrics } from '../http/response-body.ts';
 import { ServiceClients } from '../services/client.ts';
 import { identifyService } from '../services/describe-server.ts';
 import { keepPages } from '../services/kept-pages.ts';
@@ -29,6 +30,8 @@ export type RemoteServices = Readonly<ReturnType<typeof openServices>>;
 /** `signal` ends waits and transfers in progress. `beforeWrite` is called just before each request of an action is sent. */
 export function openServices(config: Config, context: WorkContext, signal: AbortSignal, beforeWrite = () => {}) {
   const clients = new ServiceClients(config, context, signal);
+  /** Counts the waits of reads. */
+  const metrics = createRequestMetrics();
   /** How long a change at the target may take until readings show it. */
   const lagMs = (target: string): number => getTarget(config, target).lag * 1000;
   /** What the service of a target says it is: null where it does not say. @throws ServiceError */
@@ -44,7 +47,7 @@ export function openServices(config: Config, context: WorkContext, signal: Abort
     try {
       const client = clients.get(getTarget(config, target));
       // What is older does not show what was done since.
-      const options = { maxPastMs: Math.min(lagMs(target), MAX_PAST_MS) };
+      const options = { maxPastMs: Math.min(lagMs(target), MAX_PAST_MS), metrics };
       if (!allPages) return { found: true, value: (await client.call(operation, args, options)).json() };
       const items: unknown[] = [];
       for await (const page of keepPages(client).pages(operation, args, options)) {
@@ -77,8 +80,11 @@ export function openServices(config: Config, context: WorkContext, signal: Abort
     };
     const options = { body, write: true, beforeRequest, maxTurnMs };
     const client = clients.get(getTarget(config, target));
-    const once = { ...getOperation(operation), retryPolicy: 'never' } as const;
+    const called = getOperation(operation);
+    const { subjectRead } = called;
+    const sentOnce = { retryPolicy: 'never' } as const; // a pause would outdate what was read
+    const once = { ...called, ...sentOnce, ...(subjectRead && { subjectRead: { ...subjectRead, ...sentOnce } }) };
     return jsonOr(await client.call(once, params, options), undefined);
   };
-  return { lagMs, identify, read, execute, close: () => clients.close() };
+  return { lagMs, identify, read, metrics, execute, close: () => clients.close() };
 }

@@ -68,6 +68,8 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       run_id: plan.run_id,
       warehouse_id: plan.warehouse_id,
       undoes: plan_id,
+      // Where the plan was applied, whatever answers by now.
+      targets: assertNamesTargets(plan).filter(({ name }) => actions.some(({ target }) => target === name)),
       ...(acceptDays && { accept_days: acceptDays }),
       selection: null,
     });

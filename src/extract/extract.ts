@@ -1,5 +1,6 @@
 import { type LinkedSignal, linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/response-body.ts';
@@ -7,6 +8,7 @@ import { landingDirectory, type ReadState } from '../landing/store.ts';
 import { createLandingWriter, type LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
+import { describeOther } from '../services/describe-server.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { historyTable } from '../warehouse/tables.ts';
 import { forEachLimited } from './for-each-limited.ts';
@@ -35,8 +37,9 @@ export async function extract(task: Extraction, strategy: SourceDefinition['extr
   const { database, files } = run.warehouse;
   const bounds = readBounds(client.target);
   const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', work.abort);
-  const identifyIfAble = async () => (client.target.flavor === 'hashicorp' ? task.identify().catch(takeSilence) : null);
-  const reuse = createObjectReuse({ ...task, identify: identifyIfAble }, landing);
+  const identify = async () => (client.target.flavor === 'hashicorp' ? task.identify().catch(takeSilence) : null);
+  const identifyFirst = () => once('identity', identify);
+  const reuse = createObjectReuse({ ...task, identify: identifyFirst }, landing);
   metrics.reused = 0;
   metrics.replaced = 0;
   const context: ExtractContext = {
@@ -63,7 +66,10 @@ export async function extract(task: Extraction, strategy: SourceDefinition['extr
   if (metrics.replaced > 0) {
     landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
   }
-  const installation = await identifyIfAble();
+  const first = (await identifyFirst()) ?? undefined;
+  const installation = (await identify()) ?? first; // another one may have taken over meanwhile
+  const other = describeOther(first, installation);
+  if (other !== undefined) throw new TidemarkError('DATA', `${source.name}: another installation answers: ${other}`);
   return landing.commit({ ...(reads && { reads }), ...(installation && { installation }) });
 }
 

@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { digestJson } from '../core/canonical-json.ts';
 import { DAY_MS } from '../core/clock.ts';
-import { catchKnown } from '../core/errors.ts';
+import { catchKnown, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
+import { valueAt } from '../core/json-path.ts';
 import { version } from '../core/paths.ts';
 import { sha256 } from '../core/sha256.ts';
 import { type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
@@ -14,6 +15,9 @@ import type { ServiceResponse } from '../services/response.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { type Extraction, isLoaded, type PullStatus, type RunContext } from './run-context.ts';
 import type { ListedObject, ObjectList, ObjectReader, ObjectRequest, SourceDefinition } from './sources/source.ts';
+
+/** Its state would stay: the list of the next pull shows no change. */
+const PAST = { hint: 'check what is behind `url` of this target: a server or a cache shows an earlier state' };
 
 /** The landing of the last pull. */
 type Previous = Readonly<NonNullable<Awaited<ReturnType<typeof openLast>>>>;
@@ -43,6 +47,8 @@ export function createObjectReuse(task: Extraction, landing: LandingWriter) {
       metrics.reused++;
     } else if (response) {
       await request.check?.(response); // that of a plugin runs in its thread
+      if (tag.index && isIndexLower(readIndex(response.json(), source), tag.index))
+        throw new TidemarkError('DATA', `${tag.list}: the answer for ${tag.key} is older than the list`, PAST);
       const fields = { ...request.fields, ...(await request.derive?.(response)) };
       await landing.writeJson(fields, response.text, { ...tag, ...readValidators(response) });
     }
@@ -74,12 +80,15 @@ export function createObjectReuse(task: Extraction, landing: LandingWriter) {
 }
 
 /** How the list shows an object; without proof if it has not all fields, or may change without them. */
-function createTag(list: string, { key, item, parts = [] }: ListedObject, { unchanged }: SourceDefinition): ObjectTag {
-  const fields = [unchanged?.list ?? []].flat();
-  const values = fields.map((field) => (item as Readonly<Record<string, unknown>> | null)?.[field]);
-  const isComplete = values.length > 0 && [...values, ...parts].every((value) => value !== undefined && value !== null);
-  if (!isComplete || unchanged?.unless?.(item)) return { list, key };
-  return { list, key, item: digestJson([item, ...parts]), index: values.map(String) };
+function createTag(list: string, { key, item, parts = [] }: ListedObject, source: SourceDefinition): ObjectTag {
+  const index = readIndex(item, source);
+  const isProof = index.length > 0 && [...index, ...parts].every((value) => value !== undefined && value !== null);
+  const tag = { list, key, ...(index.length > 0 && { index: index.map(String) }) };
+  return isProof && !source.unchanged?.unless?.(item) ? { ...tag, item: digestJson([item, ...parts]) } : tag;
+}
+
+function readIndex(object: unknown, { unchanged }: SourceDefinition): readonly unknown[] {
+  return [unchanged?.list ?? []].flat().map((field) => valueAt(object, field));
 }
 
 /** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
@@ -155,10 +164,8 @@ function compareIndex({ objects, reads }: Previous, list: ObjectList, tags: read
     : undefined;
 }
 
-type Index = readonly (string | undefined)[];
-
-function isIndexLower(now: Index = [], before: Index = []): boolean {
-  const toNumber = (text: string | undefined) => (/^\d{1,20}$/u.test(text ?? '') ? BigInt(text ?? '') : undefined);
+function isIndexLower(now: readonly unknown[] = [], before: readonly unknown[] = []): boolean {
+  const toNumber = (value: unknown) => (/^\d{1,20}$/u.test(String(value)) ? BigInt(String(value)) : undefined);
   return now.some((value, place) => {
     const [number, earlier] = [toNumber(value), toNumber(before[place])];
     return number !== undefined && earlier !== undefined && number < earlier;

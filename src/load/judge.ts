@@ -5,6 +5,7 @@ import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/csv.ts';
 import type { LandingFile, Manifest } from '../landing/store.ts';
+import { describeOther } from '../services/describe-server.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { isOutOfMemory } from '../warehouse/storage.ts';
 import { ORDINAL, type Table } from '../warehouse/tables.ts';
@@ -102,12 +103,6 @@ async function findMove(
   if (lost <= 0 || before.place === undefined || before.place === manifest.place) return undefined;
   const what = `${name}: ${lost} of ${plural(held, 'row')} disappeared, and the target refers to another place than before`;
   return new RowDropError('DATA', what, { hint });
-}
-
-/** `cluster_id is b, and was a`; undefined where what both say is the same. */
-function describeOther(before: Manifest['installation'] = {}, now: Manifest['installation'] = {}): string | undefined {
-  const [field] = Object.keys(now).filter((name) => (before[name] ?? now[name]) !== now[name]);
-  return field && `${field} is ${now[field]}, and was ${before[field]}`;
 }
 
 const acceptHint = ({ source }: Landed['manifest']) =>

@@ -135,6 +135,7 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
   const { queue, clients, progress, resumable, acceptShrink, replay, canReuse, halt } = tools;
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
+  const identity = pLimit(1); // each question closes its connection
   const failed: string[] = [];
   const { arrive, isAwaited } = createMeeting(pulls);
   const pullOne = async (pull: Pull) => {
@@ -148,7 +149,7 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
         pull: active,
         queue,
         once,
-        identify: () => once('identity', () => identifyService(clients, target)),
+        identify: () => identity(() => identifyService(clients, target)),
         canReuse,
         client: clients.get(target),
         acceptDrop: acceptShrink.includes(source.name),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
 import type { JobPlaybookResult } from '../act/job.ts';
 import type { Config } from '../config/config.ts';
-import { formatCompact, formatTimestamp, HOUR_MS } from '../core/clock.ts';
+import { formatCompact, formatTimestamp, frozenClock, HOUR_MS } from '../core/clock.ts';
 import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
@@ -71,7 +71,7 @@ export async function executeRun<T extends Pick<RunResult, 'pulls'>, D extends o
       async (warehouse) => recordRun(await beginRun(options, warehouse, now), fill),
       context.signal,
     );
-    await pruneAfterRun(config, context, write);
+    await pruneAfterRun(config, { ...context, clock: frozenClock(now) }, write); // the clock may have gone ahead meanwhile
     const delivered = await deliver(filled, ended, write);
     if (ended.status === 'interrupted') return { ...ended, ...delivered, lake: null };
     if (!context.signal.aborted) await clearInFlight(config, job);

@@ -135,6 +135,12 @@ export const IDENTITY_QUESTIONS: Readonly<Partial<Record<TargetKind, IdentityQue
   mesh: { operation: meshOperations['ca-roots'].read, fields: { trust_domain: ['TrustDomain'] } },
 };
 
+/** `cluster_id is b, and was a`; undefined where what both say is the same. */
+export function describeOther(before: ServiceIdentity = {}, now: ServiceIdentity = {}): string | undefined {
+  const [field] = Object.keys(now).filter((name) => (before[name] ?? now[name]) !== now[name]);
+  return field && `${field} is ${now[field]}, and was ${before[field]}`;
+}
+
 interface VersionQuestion {
   readonly operation: Operation;
   readonly read: (response: ServiceResponse) => Readonly<Record<'product' | 'version', string | null>>;

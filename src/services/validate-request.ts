@@ -138,8 +138,9 @@ export async function requireSubject(
   const { subjectRead } = operation;
   if (!subjectRead) return;
   const own = Object.fromEntries(Object.keys(subjectRead.params).map((name) => [name, args[name]]));
-  const answer = await read(subjectRead, own).catch(catchFailure(({ failure }) => failure === 'not-found'));
+  const answer = await read(subjectRead, own).catch(catchFailure(() => true));
   if (!(answer instanceof ServiceError)) return;
+  if (answer.failure !== 'not-found') throw new ServiceError({ ...answer.details, notProcessed: true }); // nothing is sent
   const subject = Object.values(own).map(String).join('/');
   throw new TidemarkError('UNSAFE', `${operation.name}: ${subject} does not exist, and the update would create it`, {
     hint: 'check the name; `tidemark api --create` creates it',

@@ -200,27 +200,35 @@ test('if the total changes between pages, the pages are fetched again, and the r
   await expectTable(place, 'workspaces', 'spec');
 });
 
-test('a list in which one row is deleted and another one created between two pages is read again', async () => {
-  let changed = false;
-  const place = await testProject({
-    workspaces: 250,
-    faultHook: ({ path, query }) => {
-      if (!path.endsWith('/explorer') || !query.has('page[number]') || changed) return undefined;
-      changed = true;
-      const { workspaces } = place.sandbox.services.platform.state;
-      const [deleted] = workspaces.splice(0, 1);
-      // The header `Date` of its answers has the time of the machine.
-      if (deleted) workspaces.push({ ...deleted, id: 'ws-created00000000', name: 'created', createdAt: Date.now() });
-      return undefined;
-    },
-  });
-  await place.configure((config) => {
-    findTarget(config, 'acme').explorer = 'json';
-  });
-  await place.pull(['--source', 'workspaces']);
-  expect(changed).toBe(true);
-  await expectTable(place, 'workspaces', 'spec');
-});
+test.each([
+  ['at the time that the first page has', 0],
+  ['by a server whose clock is behind', -30_000],
+  ['by a server whose clock is ahead', 30_000],
+])(
+  'a list in which one row is deleted and another one created between two pages is read again: %s',
+  async (_, skewMs) => {
+    let changed = false;
+    const place = await testProject({
+      workspaces: 250,
+      faultHook: ({ path, query }) => {
+        if (!path.endsWith('/explorer') || !query.has('page[number]') || changed) return undefined;
+        changed = true;
+        const { workspaces } = place.sandbox.services.platform.state;
+        const [deleted] = workspaces.splice(0, 1);
+        // The header `Date` of its answers has the time of the machine.
+        if (deleted)
+          workspaces.push({ ...deleted, id: 'ws-created00000000', name: 'created', createdAt: Date.now() + skewMs });
+        return undefined;
+      },
+    });
+    await place.configure((config) => {
+      findTarget(config, 'acme').explorer = 'json';
+    });
+    await place.pull(['--source', 'workspaces']);
+    expect(changed).toBe(true);
+    await expectTable(place, 'workspaces', 'spec');
+  },
+);
 
 test('so is one of rows that do not tell when they were created', async () => {
   let changed = false;

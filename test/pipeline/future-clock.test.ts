@@ -1,8 +1,14 @@
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { loadJob } from '../../src/config/job.ts';
+import { DAY_MS } from '../../src/core/clock.ts';
 import type { Check } from '../../src/run/doctor/checks.ts';
-import { testProject } from '../helpers/test-project.ts';
+import { runJob } from '../../src/run/run-job.ts';
+import { quietContext } from '../helpers/context.ts';
+import { pulledProject, testProject } from '../helpers/test-project.ts';
 
 test('what a clock that was ahead has dated is stale, and every run and doctor say so', async () => {
   const place = await testProject({ workspaces: 5 });
@@ -22,4 +28,21 @@ test('what a clock that was ahead has dated is stale, and every run and doctor s
   expect(checks.find(({ about, check }) => about === 'warehouse' && check === 'clock')).toMatchObject({ ok: false });
   await at(present, 'report', 'overview', '--out', place.folder);
   expect(await readFile(join(place.folder, 'overview.txt'), 'utf8')).toMatch(/^STALE: acme: (?:\w+, )*agents[,:]/mu);
+});
+
+test('a clock that goes ahead during a run removes nothing', async () => {
+  const place = await pulledProject();
+  await mkdir(join(place.folder, 'jobs'));
+  await writeFile(join(place.folder, 'jobs', 'night.yaml'), 'pull: [agents, agent_pools]\nreports: [agent-health]\n');
+  const kept = async () => (await readdir(join(place.folder, 'data', 'landing'))).length;
+  const archived = join(place.folder, 'out', 'archive', '2026-09-30');
+  await mkdir(archived, { recursive: true });
+  const before = await kept();
+  let asked = 0;
+  const start = place.sandbox.now.getTime() + DAY_MS;
+  const clock = { frozen: false, now: () => new Date(start + (asked++ < 3 ? 0 : 700 * DAY_MS)) };
+  const context = quietContext(place.folder, { clock });
+  const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, context.redactor);
+  const { status } = await runJob(config, context, await loadJob(config, {}, 'night'));
+  expect([status, await kept(), existsSync(archived)]).toEqual(['complete', before + 1, true]);
 });

@@ -235,3 +235,25 @@ test('a source of which every part is refused has failed: nothing of it was read
   expect(await project.rows('from volumes_history order by all')).toEqual(before);
   expect(await project.rows("from unknown_parts where source = 'volumes'")).toEqual([]);
 });
+
+test('what was read of a part before it was refused changes none of its rows', async () => {
+  let left = Number.POSITIVE_INFINITY;
+  const place = await pulledProject({
+    flavor: 'hashicorp',
+    faultHook: ({ path }) =>
+      path.startsWith('/v1/volume/csi/') && left-- <= 0 ? text(403, 'Permission denied') : undefined,
+  });
+  const rows = () =>
+    place.rows("select * from volume_allocations where namespace = 'default' order by volume_id, allocation_id, mode");
+  const before = await rows();
+  const { allocations } = place.sandbox.services.scheduler.state;
+  for (const allocation of allocations.values()) {
+    Object.assign(allocation, { clientStatus: 'lost', modifyIndex: allocation.modifyIndex + 100 });
+  }
+  left = 20;
+  await place.pull(['--source', 'volumes'], 1);
+  expect(await place.rows("select distinct value from unknown_parts where source = 'volumes'")).toContainEqual({
+    value: 'default',
+  });
+  expect(await rows()).toEqual(before);
+});

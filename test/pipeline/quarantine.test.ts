@@ -130,10 +130,19 @@ test('shrinkPercent sets the threshold', async () => {
 
 test('what another installation answers under the same names is no change, until a person accepts it', async () => {
   let cluster = 'a';
+  let takesOver = false;
+  const retype = (type: string) => {
+    for (const key of place.sandbox.services.secrets.state.keys.values()) Object.assign(key, { type });
+  };
   const place = await testProject({
     workspaces: 2,
     flavor: 'hashicorp',
     faultHook: ({ path, headers }) => {
+      if (takesOver && path.startsWith('/v1/keymgmt/key/')) {
+        takesOver = false;
+        cluster = 'c';
+        retype('fourth');
+      }
       if (path !== '/v1/sys/health') return undefined;
       // No namespace but the root one has the endpoint.
       if (headers['x-vault-namespace'] !== undefined) return { status: 404, body: '{"errors": []}' };
@@ -149,7 +158,7 @@ test('what another installation answers under the same names is no change, until
   const types = async () => (await place.rows('select distinct type from keys')).map(({ type }) => type);
   await place.pull(keys);
   const before = await types();
-  for (const key of place.sandbox.services.secrets.state.keys.values()) Object.assign(key, { type: 'other' });
+  retype('other');
   cluster = 'b';
   const { stderr } = await place.pull(keys, 1);
   expect(stderr).toMatch(
@@ -157,8 +166,12 @@ test('what another installation answers under the same names is no change, until
   );
   expect(await types()).toEqual(before);
   await place.pull([...keys, '--accept-shrink', 'keys']);
-  for (const key of place.sandbox.services.secrets.state.keys.values()) Object.assign(key, { type: 'third' });
+  retype('third');
   await place.pull(keys);
+  expect(await types()).toEqual(['third']);
+  takesOver = true;
+  const { stderr: meanwhile } = await place.pull(keys, 1);
+  expect(meanwhile).toContain('keys: another installation answers: cluster_id is c, and was b; retrying');
   expect(await types()).toEqual(['third']);
 });
 

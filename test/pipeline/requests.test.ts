@@ -26,7 +26,7 @@ const CASES: readonly (readonly [
     '| | agent pools | N/100, and one for the agents of each pool |',
     'hashicorp',
     true,
-    (of) => 8 + 2 + POOLS(of) + 2 + of.views,
+    (of) => 8 + 2 + 9 + POOLS(of) + 2 + of.views,
   ],
   ['| | public modules | N/100 (without `flavor: hashicorp`) |', 'spec', true, (of) => 9 + POOLS(of) + 2 + of.views],
   [

@@ -17,7 +17,7 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor: Fla
         .map(({ id }) => id)
         .sort(),
     );
-    const plugins = flavor === 'hashicorp' ? ['/v1/plugins', '/v1/agent/self'] : [];
+    const plugins = flavor === 'hashicorp' ? ['/v1/plugins', ...Array(3).fill('/v1/agent/self')] : [];
     expect(paths.filter((path) => !/\/volume\/csi\//u.test(path)).sort()).toEqual(
       ['/v1/acl/policies', '/v1/volumes', ...plugins].sort(),
     );
@@ -74,6 +74,41 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor: Fla
     expect(pulls[0]?.note).toContain('every object was read: the index of the policies is lower than before');
     await expectTable(place, 'acl_policies', flavor);
   });
+});
+
+test('what a server of an earlier state answers is read again, and fails where it goes on', async () => {
+  let stale = 0;
+  const place = await pullOnce({
+    faultHook: ({ method, path }) => {
+      const name = decodeURIComponent(path.split('/').at(-1) ?? '');
+      const isObject = method === 'GET' && /^\/v1\/(?:acl\/policy|volume\/csi)\//u.test(path);
+      if (!isObject || stale-- <= 0) return undefined;
+      const earlier = {
+        Name: name,
+        Rules: '',
+        ID: name,
+        Namespace: 'default',
+        ModifyIndex: 7,
+        ReadAllocs: {},
+        WriteAllocs: {},
+      };
+      return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(earlier) };
+    },
+  });
+  for (const [at, source, first] of [
+    ['02', 'acl_policies', () => scheduler(place).policies.get('anonymous')],
+    ['03', 'volumes', () => claimed(place)[0]],
+  ] as const) {
+    change(place, first(), {});
+    stale = 1;
+    await pullAt(place, `${at}T02:15:00`, ['--source', source]);
+    await expectTable(place, source, 'spec');
+    stale = Number.POSITIVE_INFINITY;
+    const { pulls } = await pullAt(place, `${at}T03:15:00`, ['--source', source, '--fresh'], 3);
+    expect(pulls[0]?.error).toMatch(/: the answer for .* is older than the list/u);
+    await expectTable(place, source, 'spec');
+    stale = 0;
+  }
 });
 
 test('an object with an ETag is requested with it, and 304 takes it from the last pull', async () => {

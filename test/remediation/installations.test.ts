@@ -121,6 +121,53 @@ describe('behind the same address', () => {
     expect(written).toBe(1);
   });
 
+  test.each([
+    [429, 'failed'],
+    [504, 'unconfirmed'],
+  ])(
+    'one that takes its place after an answer of %i is not what the action is sent to again, or read from',
+    async (status, outcome) => {
+      let written = 0;
+      const { place } = await approvedPlan({
+        playbook: 'retire-old-key-versions',
+        flavor: 'hashicorp',
+        faultHook: ({ method, path }) => {
+          if (method === 'POST') {
+            written++;
+            return { status, headers: { 'retry-after': '0' }, body: '{"errors": ["later"]}' };
+          }
+          if (path !== '/v1/sys/health' || written === 0) return undefined;
+          return { status: 200, body: JSON.stringify({ cluster_id: 'other', cluster_name: 'vault-cluster-1' }) };
+        },
+      });
+      const { rows } = (await place.apply([], 6)).json<{ rows: unknown[] }>();
+      expect(rows).toMatchObject([{ status: outcome, reason: expect.stringContaining('its cluster_id was ') }]);
+      expect(written).toBe(1);
+    },
+  );
+
+  test('one that takes its place while an undo is planned is not what that is applied to', async () => {
+    let [isPlanned, isOther] = [false, false];
+    const { place, plan } = await approvedPlan({
+      playbook: 'retire-old-key-versions',
+      flavor: 'hashicorp',
+      faultHook: ({ path }) => {
+        isOther ||= isPlanned && path.includes('/keymgmt/key/');
+        return path === '/v1/sys/health' && isOther
+          ? { status: 200, body: JSON.stringify({ cluster_id: 'other', cluster_name: 'vault-cluster-1' }) }
+          : undefined;
+      },
+    });
+    await place.apply();
+    place.sandbox.log.length = 0;
+    isPlanned = true;
+    const undo = await place.tidemark(['playbook', 'undo', plan.plan_id, '-o', place.planFile]);
+    expect([undo.exit, isOther]).toEqual([0, true]);
+    await place.approve();
+    expect((await place.apply([], 6)).stderr).toContain('its cluster_id was ');
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+  });
+
   test('all are asked before the first action, and before each later one the service that it goes to', async () => {
     const { place, plan } = await approvedPlan({
       playbook: 'rotate-old-keys',

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Services } from '../../sandbox/index.ts';
 import { openServices } from '../../src/act/remote.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { LockError } from '../../src/warehouse/lock.ts';
@@ -40,3 +41,46 @@ test('a request is not sent when the lock was lost or the process paused just be
   expect(listWrites(place.sandbox.log)).toEqual([]);
   await remote.close();
 });
+
+test.each([
+  [
+    'remove-empty-pools',
+    /agent-pools\/[^/]+\/agents$/u,
+    ({ platform }: Services) => {
+      for (const pool of platform.state.pools) pool.attached.push('ws-attached');
+    },
+    0,
+    ['skipped', 'it has 1 attached workspace'],
+  ],
+  [
+    'retire-old-key-versions',
+    /\/keymgmt\/key\/[^/]+$/u,
+    ({ secrets }: Services) => {
+      for (const key of secrets.state.keys.values()) Object.assign(key, { deletionAllowed: true });
+    },
+    1,
+    ['failed', expect.stringContaining('secrets.keys.read at vault: 429 rate-limited')],
+  ],
+])(
+  '%s: what changes while the service makes a read wait is read again, and nothing is sent',
+  async (playbook, path, change, before, [status, reason]) => {
+    let left: number | undefined;
+    const place = await playbookHarness({
+      updatesTable: false,
+      playbook,
+      faultHook: (request, service) => {
+        const isRead = request.method === 'GET' && path.test(request.path);
+        if (!isRead || left === undefined || left-- !== 0) return undefined;
+        change(place.sandbox.services);
+        return { ...service.error(429, 'slow down'), headers: { 'retry-after': '1' } };
+      },
+    });
+    await place.plan(['--limit', '1', '--max-percent', '100']);
+    await place.approve();
+    place.sandbox.log.length = 0;
+    left = before;
+    const { rows } = (await place.apply([], status === 'failed' ? 1 : 0)).json<{ rows: unknown[] }>();
+    expect(rows).toMatchObject([{ status, reason }]);
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+  },
+);

@@ -61,7 +61,8 @@ export async function renderReports(options: RenderOptions) {
     if (run) await reportFailure(options, 'run', writeRunPage(options, run, renderer));
     const files = rendered.flatMap((report) => report.files);
     await archiveFiles(out, toUtcDate(asOf), files);
-    await removePaths(await listOldReports(out, options.generatedAt, options.reportDays));
+    const now = Math.min(asOf.getTime(), options.generatedAt.getTime()); // the clock may have gone ahead since the run began
+    await removePaths(await listOldReports(out, new Date(now), options.reportDays));
   }
   await writeIndex(options, new Map(rendered.map(({ name, head }) => [name, head])), reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);

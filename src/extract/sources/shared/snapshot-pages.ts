@@ -8,6 +8,7 @@ import { sha256 } from '../../../core/sha256.ts';
 import { keepPages } from '../../../services/kept-pages.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { IncompleteListError } from '../../../services/pagination.ts';
+import { platform } from '../../../services/platform/operations.ts';
 import { type ExtractContext, requiredString } from '../source.ts';
 
 /** Rows per page: the most that the general documentation of the product allows (docs/services/platform.md#pagination). */
@@ -116,16 +117,24 @@ function takeIncomplete(error: unknown): Snapshot {
 /** When an item was created, in the names that lists and the explorer give it. */
 const CREATED = ['created-at', 'workspace-created-at', 'workspace_created_at'];
 
+/** How much the clocks of a service's servers may differ: one answers, another one has created the item. */
+const CLOCK_SKEW_MS = 60_000;
+
 /**
  * Whether an item may have come while a list was read: where one item is deleted and another one created between two pages, the total stays,
  * and an item that moves to an earlier page is left out.
- * @param answered times of the pages as the service tells the present in the header `Date`, which has whole seconds; NaN where it does not
+ * @param answered times of the pages as the service tells the present in the header `Date`, NaN where it does not
  * @param created times of the items of later pages, NaN where they do not tell; what is later than the reading is of a clock that is ahead
  */
 function mayHaveCreation(answered: readonly number[], created: readonly number[]): boolean {
-  const from = answered.find(Number.isFinite) ?? Number.NaN;
-  const until = (answered.at(-1) ?? 0) + 1000;
-  return created.some((time) => !(time < from || time > until));
+  const times = answered.filter(Number.isFinite).sort((a, b) => a - b);
+  const [from = Number.NaN, until = Number.NaN] = [times[0], times.at(-1)];
+  return created.some((time) => !(time < from - CLOCK_SKEW_MS || time > until + CLOCK_SKEW_MS));
+}
+
+/** Whether an item may come without being created: as it fits the query now. */
+function isQuery(operation: Operation, { filter }: { readonly filter?: readonly string[] }): boolean {
+  return operation === platform.views.results || (filter ?? []).length > 0;
 }
 
 function readCreated(item: unknown): number {
@@ -171,5 +180,6 @@ async function readPages<O extends Operation>(
   }
   if (total === undefined) return pages > 1 ? { unproven: seen } : {};
   if (seen.size !== total) return { inconsistent: `${plural(seen.size, 'row')} received, ${total} reported` };
-  return mayHaveCreation(answered, created) ? { total, unproven: seen } : { total };
+  const mayHaveMore = pages > 1 && (isQuery(operation, args) || mayHaveCreation(answered, created));
+  return mayHaveMore ? { total, unproven: seen } : { total };
 }
