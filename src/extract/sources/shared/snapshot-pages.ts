@@ -8,7 +8,6 @@ import { sha256 } from '../../../core/sha256.ts';
 import { keepPages } from '../../../services/kept-pages.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { IncompleteListError } from '../../../services/pagination.ts';
-import { platform } from '../../../services/platform/operations.ts';
 import { type ExtractContext, requiredString } from '../source.ts';
 
 /** Rows per page: the most that the general documentation of the product allows (docs/services/platform.md#pagination). */
@@ -132,11 +131,6 @@ function mayHaveCreation(answered: readonly number[], created: readonly number[]
   return created.some((time) => !(time < from - CLOCK_SKEW_MS || time > until + CLOCK_SKEW_MS));
 }
 
-/** Whether an item may come without being created: as it fits the query now. */
-function isQuery(operation: Operation, { filter }: { readonly filter?: readonly string[] }): boolean {
-  return operation === platform.views.results || (filter ?? []).length > 0;
-}
-
 function readCreated(item: unknown): number {
   const times = CREATED.map((name) => textAt(item, 'attributes', name));
   return Date.parse(times.find((time) => time !== null) ?? '');
@@ -180,6 +174,5 @@ async function readPages<O extends Operation>(
   }
   if (total === undefined) return pages > 1 ? { unproven: seen } : {};
   if (seen.size !== total) return { inconsistent: `${plural(seen.size, 'row')} received, ${total} reported` };
-  const mayHaveMore = pages > 1 && (isQuery(operation, args) || mayHaveCreation(answered, created));
-  return mayHaveMore ? { total, unproven: seen } : { total };
+  return mayHaveCreation(answered, created) ? { total, unproven: seen } : { total };
 }
