@@ -134,11 +134,11 @@ function removeField(value: unknown, absent: AbsentField, path = ''): unknown {
   return Object.fromEntries(kept);
 }
 
-/** Checks one field in so many. */
-export async function expectNothingResolved(every: number, cleanup: Cleanup): Promise<void> {
+/** Checks one field in so many, beginning with one of the first. */
+export async function expectNothingResolved(every: number, cleanup: Cleanup, first = 0): Promise<void> {
   const { fields, resolvedWithout } = await lackingEstate(cleanup);
   expect(fields.length).toBeGreaterThan(1000);
   for (const [index, field] of fields.entries()) {
-    if (index % every === 0) expect(await resolvedWithout(field), JSON.stringify(field)).toEqual([]);
+    if (index % every === first) expect(await resolvedWithout(field), JSON.stringify(field)).toEqual([]);
   }
 }
