@@ -1,6 +1,5 @@
 -- grain: one row per target that has rows now, or whose rows change or have an invalid key: how many rows it has, and how many change
--- unknown: rows of parts that could not be listed, which are left as they are; gone: rows of what was not asked for any more, and what actions
--- have removed
+-- unknown: rows of parts that could not be listed, which are left as they are; gone: rows of what was not asked for any more
 -- invalid_key: a key that is missing (with all rows that have none), else one that several rows have, with the number of its rows.
 -- {{unique}} is the same in such rows; numbered_key: one for which {{names}} is the same.
 with

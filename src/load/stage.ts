@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { groupBy } from '../core/group-by.ts';
 import { listUnknown, type Manifest } from '../landing/store.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 import {
   type Column,
@@ -53,7 +53,7 @@ export interface Facts extends Changes {
   readonly held: number;
   /** Of them, in parts that could not be listed: they stay as they are. */
   readonly unknown: number;
-  /** Of them, of what was not asked for any more, as no table names it, or what an action has removed: their end is no loss. */
+  /** Of them, of what was not asked for any more, as no table names it: their end is no loss. */
   readonly gone: number;
   /** Why the landing cannot be read; undefined if it can. */
   readonly error: unknown;
@@ -79,8 +79,7 @@ export async function compareStage({ database, files }: Destination, table: Tabl
   const mayBeHeld = parts.isUnknown !== 'false' && parts.mayBeOther !== 'false';
   const isHeld = mayBeHeld ? files.render('warehouse/held_by_unknown', parts) : 'false';
   const queries = [...(isNumbered(table) ? ['number_repeats'] : []), 'compare_stage', 'stage_changes'];
-  const isGone = [parts.isGone, ...renderRemoved(files, table)].join(' or ');
-  const render = (query: string) => files.render(`warehouse/${query}`, { ...parts, isHeld, isGone });
+  const render = (query: string) => files.render(`warehouse/${query}`, { ...parts, isHeld });
   const rows = await database.script(queries.map(render).join('\n'));
   const changes = new Map(rows.map((row) => [String(row.target), row]));
   const facts = [...read].map(([landed, reading]): [Landed, Facts] => {
@@ -184,19 +183,6 @@ function isGone({ name, follows }: Table): string {
   if (follows === undefined) return 'false';
   const key = `(target, ${quoteIdent(follows)})`;
   return `${key} not in (select ${key} from stage_${name})`;
-}
-
-/** SQL that is true for rows that actions have removed: their end is no loss. */
-function renderRemoved(files: SqlFiles, table: Table): readonly string[] {
-  const key = table.key.map((name) => `held.${quoteIdent(name)}::varchar`).join(', ');
-  return table.changes.acted.map(({ operation, params }) => {
-    const removed = files.render('warehouse/removed_rows', {
-      ...{ table: table.name, history: historyTable(table), source: quoteLiteral(table.source ?? ''), key },
-      operation: quoteLiteral(`${operation}.`),
-      params: params.map((param) => `actions.params ->> ${quoteLiteral(param)}`).join(', '),
-    });
-    return `rowid in (${removed})`;
-  });
 }
 
 /** The key as a reader knows it, and what must be unique: without an ID, a row is known by all of its values. */

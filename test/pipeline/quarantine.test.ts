@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/run/run.ts';
 import { expectTable } from '../helpers/expect-table.ts';
-import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { type Cleanup, share } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
@@ -173,33 +172,6 @@ test('what another installation answers under the same names is no change, until
   const { stderr: meanwhile } = await place.pull(keys, 1);
   expect(meanwhile).toContain('keys: another installation answers: cluster_id is c, and was b; retrying');
   expect(await types()).toEqual(['third']);
-});
-
-test('rows that an action has removed are no mass loss', async () => {
-  const place = await playbookHarness({
-    playbook: 'remove-retired-keys',
-    prepare: ({ secrets: { keys, providers } }) => {
-      const [retired, ...others] = [...keys.values()].sort((a, b) => +b.deletionAllowed - +a.deletionAllowed);
-      const kept = others.slice(-4).map((key, index) => [`kept-${index}`, key] as const);
-      keys.clear();
-      for (const name of ['a', 'b', 'c', 'd', 'e']) keys.set(name, structuredClone(retired!));
-      for (const [name, key] of kept) keys.set(name, key);
-      for (const provider of providers.values()) provider.keys.clear();
-    },
-  });
-  await place.plan(['--max-percent', '100']);
-  await place.approve();
-  await place.apply();
-  const { keys } = place.sandbox.services.secrets.state;
-  expect([...keys.keys()].filter((name) => !name.startsWith('kept'))).toEqual([]);
-  const removed = [...keys].slice(0, 3);
-  for (const [name] of removed) keys.delete(name);
-  place.sandbox.tick();
-  const { stderr } = await place.pull(['--source', 'keys'], 1);
-  expect(stderr, 'what others have removed counts').toContain('keys: 3 of 4 rows (75 %) disappeared at once');
-  for (const [name, key] of removed) keys.set(name, key);
-  const { pulls } = (await place.pull(['--source', 'keys'])).json<RunResult>();
-  expect(pulls).toMatchObject([{ status: 'complete', deleted: 5 }]);
 });
 
 test('renaming all workspaces changes rows and deletes none', async () => {
