@@ -23,7 +23,7 @@ with
     having count(*) > 1
   ),
   users as (
-    select held.name, held.source, unnest(string_split_regex(member.member, ',\s*')) as user
+    select held.name, held.source, unnest(string_split_regex(member.member, ',\s*')) as workspace
     from query_table(source_name || '_members') as member
     join held
       on held.target = member.target
@@ -38,7 +38,7 @@ with
       and spread.source is not distinct from held.source
       and spread.oldest = held.version
   ),
-  first_users as (select name, source, count(*) as total, min(user, 3) as names from users group by name, source),
+  first_users as (select name, source, count(*) as total, min(workspace, 3) as names from users group by name, source),
   before as (
     select held.name, held.source, count(distinct held.version) as versions
     from query_table(source_name || '_rows') as held
@@ -57,7 +57,7 @@ select
   spread.newest,
   spread.workspaces,
   versions.workspace_count as on_oldest,
-  array_to_string(first_users.names, ', ') || if(total > 3, format(' and {} more', total - 3), '') as held_by,
+  array_to_string(first_users.names, ', ') || if(first_users.total > 3, format(' and {} more', first_users.total - 3), '') as held_by,
 from spread
 left join versions
   on versions.name is not distinct from spread.name

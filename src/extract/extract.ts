@@ -8,7 +8,7 @@ import { landingDirectory, type ReadState } from '../landing/store.ts';
 import { createLandingWriter, type LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
-import { describeOther } from '../services/describe-server.ts';
+import { describeOther, type ServiceIdentity } from '../services/describe-server.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { historyTable } from '../warehouse/tables.ts';
 import { forEachLimited } from './for-each-limited.ts';
@@ -56,8 +56,9 @@ export async function extract(task: Extraction, strategy: SourceDefinition['extr
     forEachLimited: (items, each) => forEachLimited(items, each, client.target.limits.concurrency * 2, work),
   };
   let reads: ReadState | undefined;
+  let first: ServiceIdentity | null = null;
   try {
-    await strategy(context);
+    [first] = await Promise.all([identifyFirst(), strategy(context)]); // of a service that hangs, each takes minutes
   } finally {
     clearTimeout(timer);
     work.release();
@@ -66,11 +67,11 @@ export async function extract(task: Extraction, strategy: SourceDefinition['extr
   if (metrics.replaced > 0) {
     landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
   }
-  const first = (await identifyFirst()) ?? undefined;
+  if (!first) return landing.commit(reads && { reads });
   const installation = (await identify()) ?? first; // another one may have taken over meanwhile
   const other = describeOther(first, installation);
   if (other !== undefined) throw new TidemarkError('DATA', `${source.name}: another installation answers: ${other}`);
-  return landing.commit({ ...(reads && { reads }), ...(installation && { installation }) });
+  return landing.commit({ ...(reads && { reads }), installation });
 }
 
 /** For `catch`: a service that cannot say what it is has answered all the same. */

@@ -41,7 +41,7 @@ export function loadViews(files: SqlFiles): readonly Table[] {
   });
 }
 
-/** The lines of a header that name columns, those that say `yes`, and all. */
+/** The lines of a header that name columns, those that say `yes` or `no`, and all. */
 const COLUMN_LINES =
   'key identity logged_at part follows members computed past name instance place renewed encoded'.split(' ');
 const YES_LINES = 'written_once by_target internal volatile told_in_part'.split(' ');
@@ -51,14 +51,14 @@ const LINES = ['grain', 'source', 'sources', 'acted', ...COLUMN_LINES, ...YES_LI
 function readTableHeader(file: string, ddl: string, columns: readonly Column[]) {
   const header = readHeader(file, ddl, LINES);
   const refuse = (what: string) => new TidemarkError('DATA', `queries/${file}.sql: ${what}`);
-  const unsaid = YES_LINES.find((line) => (header[line] ?? 'yes') !== 'yes');
-  if (unsaid !== undefined) throw refuse(`the header line \`-- ${unsaid}: …\` is not yes`);
+  const unsaid = YES_LINES.find((line) => !['yes', 'no'].includes(header[line] ?? 'no'));
+  if (unsaid !== undefined) throw refuse(`the header line \`-- ${unsaid}: …\` is neither yes nor no`);
   const known = columns.map(({ name }) => name);
   const unknown = COLUMN_LINES.flatMap((line) => splitList(header[line])).find(
     (name) => name !== '*' && !name.startsWith('extra.') && !known.includes(name),
   );
   if (unknown === undefined) return header;
-  throw refuse(`its header names ${unknown}, which is no column: ${suggestName(unknown, known)}`);
+  throw refuse(`its header names ${unknown}, which is no column with a comment: ${suggestName(unknown, known)}`);
 }
 
 /** The table that the header and the columns of a file declare. @throws TidemarkError DATA for a fault of its header */

@@ -260,12 +260,12 @@ describe('a custom report', () => {
     [
       'an unknown column in the header of a table',
       { 'queries/tables/own.sql': '-- past: made\ncreate table own (\n  made_at timestamptz -- when\n)' },
-      'queries/tables/own.sql: its header names made, which is no column: did you mean made_at?',
+      'queries/tables/own.sql: its header names made, which is no column with a comment: did you mean made_at?',
     ],
     [
       'an unknown value in the header of a table',
       { 'queries/tables/own.sql': '-- volatile: true\ncreate table own (\n  target varchar -- target\n)' },
-      'queries/tables/own.sql: the header line `-- volatile: …` is not yes',
+      'queries/tables/own.sql: the header line `-- volatile: …` is neither yes nor no',
     ],
     [
       'an unknown line of the header of a kind of subjects',

@@ -56,8 +56,7 @@ test.each([
   const body = JSON.stringify({ data: [{ id: 'mod-1', attributes }], meta: { pagination: { 'total-count': 1 } } });
   const place = await project(() => ({ status: 200, body }));
   const [pull] = (await place.pull(SOURCE)).json<RunResult>().pulls;
-  const note = problem === undefined ? null : `the list of public modules: ${problem}`;
-  expect(pull?.note).toBe(note && `which modules are public is unknown: ${note}`);
+  expect(pull?.note).toBe(`which modules are public is unknown: the list of public modules: ${problem}`);
   expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: null }]);
 });
 

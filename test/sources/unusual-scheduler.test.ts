@@ -116,12 +116,3 @@ test('a metric without labels, which are null in one sample and empty in another
     { name: 'i', labels: null, value: null },
   ]);
 });
-
-test('whether a plugin lists the snapshots of a volume is not known where none tells its volume', async () => {
-  const place = await answering({
-    '/v1/volumes': [{ ID: 'v1', PluginID: 'ab', ExternalID: 'e1' }],
-    '/v1/volumes/snapshot': { Snapshots: [{ ID: 's1', external_source_volume_id: 'e1' }] },
-  });
-  await place.pull(['--source', 'volume_snapshots']);
-  expect(await place.rows('select supported from volume_snapshot_listings')).toEqual([{ supported: null }]);
-});

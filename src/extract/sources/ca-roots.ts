@@ -13,8 +13,8 @@ export const caRoots: SourceDefinition = {
   async extract({ client, landing, query }) {
     const response = await client.call(mesh['ca-roots'].read);
     const roots = requiredArray(response.json(), 'Roots', 'ca_roots');
-    // A mesh whose authority is set up has a root: such an answer says nothing about the roots before.
     const ids = new Set(roots.map((root) => textAt(root, 'ID')));
+    // A mesh whose authority is set up has a root: such an answer says nothing about the roots before.
     if (roots.length === 0) throw new TidemarkError('DATA', 'ca_roots: the response has no root');
     const active = textAt(response.json(), 'ActiveRootID');
     if (active !== null && !ids.has(active))

@@ -45,7 +45,7 @@ export type OnUnknown = (part: UnknownPart) => void;
  * `Last-Modified` of the service proves it: such an object is requested, and a service answers 304 without a body.
  */
 export interface Unchanged {
-  /** Fields of a list item that rise with every change of what reading the object returns, such as `ModifyIndex`. @default none */
+  /** Fields of a list item that rise with every change of what reading the object returns, such as `ModifyIndex`; a lower one in its answer is of an earlier state. @default none */
   readonly list?: string | readonly string[];
   /** Whether the object may change although its list item does not. @default never */
   readonly unless?: (item: unknown) => boolean;
