@@ -31,6 +31,9 @@ export interface GuardRead {
   readonly absence?: AbsenceEvidence;
 }
 
+/** Stands for the ID of an item that has none: a list with one proves no absence. */
+export const NO_ID = '';
+
 /**
  * A 404 may also mean that the token lost a permission or that a replica lags. Absence counts only if the list that would contain
  * the subject answers, lacks the subject, and contains at least half of the other items that the warehouse and the plan know.
@@ -38,7 +41,7 @@ export interface GuardRead {
 export interface AbsenceEvidence {
   /** The list, which is read when the subject is not found. @default the read itself is the list */
   readonly list?: Pick<GuardRead, 'operation' | 'params' | 'allPages'>;
-  /** The IDs in the list. */
+  /** The IDs in the list, an empty text for an item without one. */
   readonly listIds: (list: unknown) => readonly string[];
   /** The input that holds the ID of the subject. Nothing is verified where it is null. */
   readonly subject: string;

@@ -18,7 +18,7 @@ import {
 import type { Reading, Sample } from './observe-action.ts';
 import { type ApplyContext, type Attempt, readRepeatedly, rethrowUnexpected, tryObserve } from './observe-action.ts';
 import { findingIds } from './plan-file.ts';
-import { explainMove } from './plan-targets.ts';
+import { explainOther } from './plan-targets.ts';
 import { getOperation } from './registry.ts';
 
 /** The result of an action in one apply. `finished_at` is null where the ledger holds no outcome. */
@@ -232,12 +232,18 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
     const { status, reason, reading } = await readOutcome(attempt, 'ambiguous');
     return { status, reason: `${message}; ${reason}`, after: reading?.observed ?? null, answer: 'ambiguous' };
   }
-  const reading = await tryObserve(attempt);
-  const { precondition, observed: after } = reading;
   const { retryPolicy, method } = getOperation(action.operation);
   // A gateway may refuse what the service has done. What the service itself finds done was done by someone else, and is not ours to undo.
   const foundDone = ['conflict', 'invalid', ...(method === 'DELETE' ? ['not-found'] : [])];
   const mayBeOurs = failed?.status !== undefined && !foundDone.includes(failed.failure);
+  const other = await explainOther(attempt); // before the reading, after which nothing may wait
+  if (other !== undefined) {
+    const reason = `${message}; ${other}`;
+    const mayBeSent = mayBeOurs && failed.details.notProcessed !== true;
+    return mayBeSent ? { status: 'unconfirmed', reason, answer: 'ambiguous' } : { status: 'failed', reason };
+  }
+  const reading = await tryObserve(attempt);
+  const { precondition, observed: after } = reading;
   if (mayBeOurs && reading.isConfirmed(undefined))
     return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after, answer: 'ambiguous' };
   if (precondition.state === 'satisfied')
@@ -251,8 +257,6 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   const isPassing = failed?.details.notProcessed === true && failed.failure !== 'malformed';
   const mayRepeat = retryPolicy !== 'never' || failed?.failure === 'too-long-wait';
   if (isPassing && mayRepeat && left > 0 && precondition.state === 'ready') {
-    const moved = await explainMove(attempt); // during the pause
-    if (moved !== undefined) return { status: 'failed', reason: `${message}; ${moved}` };
     const accepted = await isAccepted(attempt).catch(rethrowUnexpected);
     if (accepted) return { status: 'skipped', reason: ACCEPTED, after };
     if (accepted === false) return { before: after, ...(await send(attempt, left - 1)) };
@@ -277,8 +281,8 @@ async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']) {
   const settled = (status: ActionStatus, reason: string) => ({ status, reason, reading: last.reading });
   if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
   if (isInterrupted) return settled('unconfirmed', INTERRUPTED);
-  const moved = await explainMove(attempt);
-  if (moved !== undefined) return { status: 'unconfirmed' as const, reason: moved, reading: undefined };
+  const other = await explainOther(attempt);
+  if (other !== undefined) return { status: 'unconfirmed' as const, reason: other, reading: undefined };
   if (last.isConfirmed && samples.at(-2)?.isConfirmed) return settled('applied', describeApplied(last.reading));
   if (!samples.every(({ reading }) => reading?.precondition.state === 'ready')) {
     return settled('unconfirmed', explainDoubt(last));

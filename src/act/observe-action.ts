@@ -6,11 +6,11 @@ import { withPublished } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { resolveParams } from './action-call.ts';
 import type { AbsenceEvidence, ActionDefinition, GuardRead, ReadResult, ReadResults } from './define.ts';
-import { preconditionSchema, unknown } from './define.ts';
+import { NO_ID, preconditionSchema, unknown } from './define.ts';
 import { type LedgerEntry, toKey } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import type { Action, Plan } from './plan-file.ts';
-import { explainMove } from './plan-targets.ts';
+import { explainOther } from './plan-targets.ts';
 import { ask } from './playbook-fault.ts';
 import { getOperation } from './registry.ts';
 import type { Acting, RemoteServices } from './remote.ts';
@@ -63,27 +63,27 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   return { observed, precondition, isConfirmed, isAbsent, isAbsenceProven: isAbsent };
 }
 
-/** How often a subject is read again whose reads the service makes wait. */
 const REPEATS = 3;
 
 /**
- * As `observeAction`; where a read fails, the precondition is unknown. Where the reads waited for longer than the lag, the first ones no longer
- * show the present: the subject is read again, but only once where all of them had to wait for their turn, which may come no sooner.
+ * As `observeAction`; where a read fails, the precondition is unknown. Where the service refused one for longer than the lag, those before it
+ * may show the past: all are read again.
  */
-export async function tryObserve(attempt: Observed, left = REPEATS): Promise<Reading> {
+export async function tryObserve(attempt: Observed): Promise<Reading> {
   const { remote, action, context } = attempt;
-  const lagMs = remote.lagMs(action.target);
-  const startedMs = performance.now();
-  const { retries, throttleWaitMs } = remote.metrics;
-  const reading = await observeAction(attempt).catch((error: unknown) => {
-    rethrowUnexpected(error);
-    return unclear(context.redactor.text(`the subject could not be read: ${formatError(error)}`));
-  });
-  const hasWaited = left === REPEATS && remote.metrics.throttleWaitMs - throttleWaitMs > lagMs;
-  const isLate = (hasWaited || remote.metrics.retries > retries) && performance.now() - startedMs > lagMs;
-  if (reading.precondition.state !== 'ready' || !isLate) return reading;
-  const problem = left > 0 ? await explainMove(attempt) : 'to read the subject takes longer than the lag';
-  return problem === undefined ? tryObserve(attempt, left - 1) : unclear(problem);
+  for (let left = REPEATS; ; left--) {
+    const startedMs = performance.now();
+    const { retries } = remote.metrics;
+    const reading = await observeAction(attempt).catch((error: unknown) => {
+      rethrowUnexpected(error);
+      return unclear(context.redactor.text(`the subject could not be read: ${formatError(error)}`));
+    });
+    const isLate = remote.metrics.retries > retries && performance.now() - startedMs > remote.lagMs(action.target);
+    if (!isLate || reading.precondition.state !== 'ready') return reading;
+    if (left === 0) return unclear('to read the subject takes longer than the lag');
+    const other = await explainOther(attempt);
+    if (other !== undefined) return unclear(other);
+  }
 }
 
 /** @param isAbsent whether a read of the guard found nothing, which proves nothing here */
@@ -185,7 +185,7 @@ export async function verifyAbsence(results: ReadResults, attempt: Observed): Pr
     const result = results[name];
     if (!result) continue;
     const check = await verifyRead(result, read, attempt);
-    // Once the subject is proven to be gone, what belongs to it is not found either. A list that answers is read all the same.
+    // Once the subject is proven to be gone, what belongs to it is not found either. Of a list that answers, that is no excuse.
     if (check.isAbsent && check.unproven === undefined && read.absence?.list && !isDoubted) return check;
     isDoubted ||= result.found && check.unproven !== undefined;
     isAbsent ||= check.isAbsent;
@@ -212,6 +212,7 @@ async function verifyRead(result: ReadResult, { operation, absence }: GuardRead,
   if (ids.has(String(subject))) {
     return absence.list ? unproven(`${operation} answers "not found", and ${listName} contains it`) : PRESENT;
   }
+  if (ids.has(NO_ID)) return unproven(`${listName} lacks it, and has an item without an ID`);
   const others = (await readKnownIds(absence, attempt)).filter((id) => id !== String(subject));
   return { isAbsent: true, unproven: explainImplausible(listName, ids, others, absence) };
 }

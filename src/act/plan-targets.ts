@@ -51,8 +51,8 @@ interface ActedOn extends Pick<Acting, 'config'> {
   readonly action: Pick<Action, 'target'>;
 }
 
-/** Why what was just read of an action's target is not known to be of the installation of its plan; undefined where it is. */
-export async function explainMove({ plan, config, remote, action }: ActedOn): Promise<string | undefined> {
+/** Which other installation than that of the plan answers for the target of an action, or why that is not known; undefined for the same. */
+export async function explainOther({ plan, config, remote, action }: ActedOn): Promise<string | undefined> {
   const error = await assertSameInstallations(plan, config, remote, action.target).catch(catchKnown);
   return error instanceof TidemarkError ? formatError(error) : undefined;
 }

@@ -88,7 +88,7 @@ export async function buildPlan(
   given: Pick<Plan, 'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'> &
     Partial<Pick<Plan, 'targets'>>,
 ): Promise<Plan> {
-  const { playbook, skipped, ...origin } = given;
+  const { playbook, skipped, targets, ...origin } = given;
   const width = String(actions.length).length;
   const plan = {
     plan_id: `p-${formatCompact(now)}-${randomBytes(4).toString('hex')}`,
@@ -97,7 +97,7 @@ export async function buildPlan(
     created_at: now.toISOString(),
     expires_at: new Date(now.getTime() + config.planHours * HOUR_MS).toISOString(),
     ...origin,
-    targets: given.targets ?? (await describeTargets(new Set(actions.map(({ target }) => target)), config, remote)),
+    targets: targets ?? (await describeTargets(new Set(actions.map(({ target }) => target)), config, remote)),
     actions: tellApart(actions).map((action, index) => ({
       action_id: `a${String(index + 1).padStart(width, '0')}`,
       ...action,

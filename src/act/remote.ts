@@ -30,7 +30,7 @@ export type RemoteServices = Readonly<ReturnType<typeof openServices>>;
 /** `signal` ends waits and transfers in progress. `beforeWrite` is called just before each request of an action is sent. */
 export function openServices(config: Config, context: WorkContext, signal: AbortSignal, beforeWrite = () => {}) {
   const clients = new ServiceClients(config, context, signal);
-  /** Counts the waits of reads. */
+  /** Of all reads. */
   const metrics = createRequestMetrics();
   /** How long a change at the target may take until readings show it. */
   const lagMs = (target: string): number => getTarget(config, target).lag * 1000;

@@ -61,6 +61,11 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       else if (planned) actions.push(planned);
     }
     if (actions.length === 0) throw explainNothing(plan_id, leftOut);
+    const used = assertNamesTargets(plan).filter(({ name }) => actions.some(({ target }) => target === name));
+    // Where the plan was applied, whatever answers by now; what nobody told then is asked.
+    const targets = await Promise.all(
+      used.map(async (one) => ({ ...one, identity: one.identity ?? (await remote.identify(one.name)) })),
+    );
     const skipped = leftOut.map(({ finding_id, reason }) => ({ finding_id, reason }));
     return buildPlan(actions, 'tidemark playbook undo', deps, {
       playbook: playbook.name,
@@ -68,8 +73,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       run_id: plan.run_id,
       warehouse_id: plan.warehouse_id,
       undoes: plan_id,
-      // Where the plan was applied, whatever answers by now.
-      targets: assertNamesTargets(plan).filter(({ name }) => actions.some(({ target }) => target === name)),
+      targets,
       ...(acceptDays && { accept_days: acceptDays }),
       selection: null,
     });

@@ -157,7 +157,8 @@ export class PageReader {
   /** The page number of `links.next`, which must not lead to another origin. A link of another form may lead to more. */
   #linkedNumber(document: unknown): number | undefined {
     const { url } = this.#list.target;
-    const link = String(valueAt(document, 'links', 'next') ?? ''); // what is no text has no page number
+    const link = valueAt(document, 'links', 'next') ?? '';
+    if (typeof link !== 'string') throw this.#fault('links.next is no text');
     if (link === '') return undefined;
     const next = URL.canParse(link, url) ? new URL(link, url) : undefined;
     if (next && next.origin !== new URL(url).origin) {

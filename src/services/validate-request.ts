@@ -140,7 +140,10 @@ export async function requireSubject(
   const own = Object.fromEntries(Object.keys(subjectRead.params).map((name) => [name, args[name]]));
   const answer = await read(subjectRead, own).catch(catchFailure(() => true));
   if (!(answer instanceof ServiceError)) return;
-  if (answer.failure !== 'not-found') throw new ServiceError({ ...answer.details, notProcessed: true }); // nothing is sent
+  if (answer.failure !== 'not-found') {
+    const { status: _, ...details } = answer.details; // that of the read says nothing of the call, which is not sent
+    throw new ServiceError({ ...details, notProcessed: true });
+  }
   const subject = Object.values(own).map(String).join('/');
   throw new TidemarkError('UNSAFE', `${operation.name}: ${subject} does not exist, and the update would create it`, {
     hint: 'check the name; `tidemark api --create` creates it',

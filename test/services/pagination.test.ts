@@ -106,14 +106,17 @@ describe('pages by number', () => {
     expect([metrics.retries, lines.filter((line) => line.includes('unreachable'))]).toEqual([retries, []]);
   });
 
-  it.each([['/api/v2/x?page[after]=abc'], ['http://['], ['?page[number]=0'], [{ href: '?page[number]=2' }], [false]])(
-    'with a link that has no page number are an error: %j',
-    async (next) => {
-      const { error, queries } = await read('platform', platform.views.list, {}, () => jsonApi(['a'], {}, { next }));
-      expect(error).toMatchObject({ failure: 'malformed', serviceMessage: 'links.next has no page number' });
-      expect(queries).toHaveLength(1);
-    },
-  );
+  it.each([
+    ['/api/v2/x?page[after]=abc', 'links.next has no page number'],
+    ['http://[', 'links.next has no page number'],
+    ['?page[number]=0', 'links.next has no page number'],
+    [{ href: '?page[number]=2' }, 'links.next is no text'],
+    [[], 'links.next is no text'],
+  ])('with a link that has no page number are an error: %j', async (next, serviceMessage) => {
+    const { error, queries } = await read('platform', platform.views.list, {}, () => jsonApi(['a'], {}, { next }));
+    expect(error).toMatchObject({ failure: 'malformed', serviceMessage });
+    expect(queries).toHaveLength(1);
+  });
 
   it('with a link to another origin are an error', async () => {
     const { error, queries } = await read('platform', platform.views.list, {}, () =>

@@ -97,10 +97,10 @@ const createSnapshot = defineAction(inputs, {
     if (recent === null) return unknown('its snapshots are not reported');
     const complete = recent.find(({ is_ready, created_at }) => is_ready === true && created_at !== null);
     if (complete) return satisfied(`snapshot ${complete.snapshot_id} of ${complete.created_at} protects it`);
-    const pending = recent.find(({ created_at }) => created_at !== null && created_at >= planned.under_way_from);
-    if (pending) return drifted(`snapshot ${pending.snapshot_id} of ${pending.created_at} is not ready yet`);
     const unsure = recent.find(({ is_ready, created_at }) => is_ready === null || (is_ready && created_at === null));
     if (unsure) return unknown(`whether snapshot ${unsure.snapshot_id} protects it is not reported`);
+    const pending = recent.find(({ created_at }) => created_at !== null && created_at >= planned.under_way_from);
+    if (pending) return drifted(`snapshot ${pending.snapshot_id} of ${pending.created_at} is not ready yet`);
     return observed.in_provider === false ? drifted('the volume is not in the provider') : ready;
   },
   // A new snapshot may not be ready yet. Without a response, it is the one that was not there before the call.

@@ -1,5 +1,5 @@
 import { listAt, textAt } from '../../../core/json-path.ts';
-import type { AbsenceEvidence, GuardRead, ParameterSources, ReadResult } from '../../define.ts';
+import { type AbsenceEvidence, type GuardRead, NO_ID, type ParameterSources, type ReadResult } from '../../define.ts';
 
 /** How subjects are read, and what proves that one is gone: the list that would contain it, and where the warehouse knows its other items. */
 
@@ -16,12 +16,9 @@ export function readPages(operation: string, params: ParameterSources = {}, abse
  */
 export function evidence(id: readonly string[], subject: string, place: string, parent?: string): AbsenceEvidence {
   const [table = '', column = ''] = place.split('.');
-  const toId = (item: unknown) => (typeof item === 'string' ? item : textAt(item, ...id));
+  const toId = (item: unknown) => (typeof item === 'string' ? item : textAt(item, ...id)) ?? NO_ID;
   return {
-    listIds: (items) => {
-      const ids = (listAt(items) ?? []).map(toId);
-      return ids.every((one) => one !== null) ? ids : [];
-    },
+    listIds: (items) => (listAt(items) ?? []).map(toId),
     subject,
     known: { table, column, ...(parent !== undefined && { within: [parent, parent] }) },
   };
@@ -29,7 +26,8 @@ export function evidence(id: readonly string[], subject: string, place: string, 
 
 /** The same of a list that lacks what an action adds: to create one too many is all that a wrong list could cause. */
 export function additionEvidence(...args: Parameters<typeof evidence>): AbsenceEvidence {
-  return { ...evidence(...args), provenWhenNoneKnown: true };
+  const { listIds, ...own } = evidence(...args);
+  return { ...own, listIds: (items) => listIds(items).filter((id) => id !== NO_ID), provenWhenNoneKnown: true };
 }
 
 /**
