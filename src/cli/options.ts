@@ -2,12 +2,9 @@ import { resolve } from 'node:path';
 import { type Config, getTarget, loadConfig, parseShard } from '../config/config.ts';
 import { readTimeZone } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
-import { overlayRoots } from '../core/paths.ts';
 import type { PlaybookSummary } from '../tell/findings/guide.ts';
 import { resolveMoment } from '../warehouse/moment.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
-import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { hasPast, loadTables } from '../warehouse/tables.ts';
 
 /** The configuration that `--config` names, or the part of it that `--shard` names. */
 export function readConfig({ cwd, configFile, env, redactor, shard }: Context, needsSecrets = true): Config {
@@ -38,15 +35,6 @@ export async function readPublishedMoment(context: Timing, config: Config, text:
   // Loads the database, which `sql` and the shell need here alone.
   const { withPublished } = await import('../warehouse/session.ts');
   return withPublished(config, (published) => readMoment(context, config, published, text));
-}
-
-/** Says which tables of a query show the present at any time. */
-export function warnOfPresent({ log }: Context, { directory }: Pick<Config, 'directory'>, query: string): void {
-  const files = createSqlFiles(overlayRoots(directory));
-  const words = new Set(query.toLowerCase().match(/\w+/gu));
-  for (const table of loadTables(files).values()) {
-    if (words.has(table.name) && !hasPast(files, table)) log.warn(`${table.name} keeps no past: it shows the present`);
-  }
 }
 
 /**

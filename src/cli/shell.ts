@@ -13,7 +13,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { isTerminated } from '../warehouse/sql-params.ts';
 import { parseParam } from './define.ts';
-import { readPublishedMoment, warnOfPresent } from './options.ts';
+import { readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
 import { HISTORY_LENGTH, openHistory } from './shell-history.ts';
 
@@ -140,7 +140,6 @@ class Shell {
     const { format = 'table', timeout, maxRows } = this.#settings;
     const config = queryConfig(this.#config, timeout);
     const screen = selectScreen(this.#context, maxRows);
-    if (this.#asOf) warnOfPresent(this.#context, this.#config, request.query);
     const running = linkSignals(this.#context.signal);
     this.#running = running;
     const started = performance.now();

@@ -10,7 +10,7 @@ import { PRIVATE_FILE, readNamedFile, replaceFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, type Switches, seconds, type Texts, wholeNumber } from './define.ts';
-import { readLocalConfig, readPublishedMoment, warnOfPresent } from './options.ts';
+import { readLocalConfig, readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
 import { writeToPager } from './pager.ts';
 import { runShell, type ShellSettings } from './shell.ts';
@@ -56,7 +56,6 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
         : { query: await readQuery(context, words, flags.file), params: flags.param ?? {} }),
       format,
     };
-    if (request.asOf) warnOfPresent(context, config, request.query);
     if (flags.output === undefined) {
       await printResult(context, queries, { ...request, screen: selectScreen(context, flags.maxRows) });
     } else {

@@ -133,11 +133,6 @@ function parseChanges(header: ReturnType<typeof parseHeader>, columns: readonly 
   };
 }
 
-/** Whether a table has other rows as of an earlier time. */
-export function hasPast(files: SqlFiles, { source, loggedAt, name }: Table): boolean {
-  return source !== undefined || loggedAt !== undefined || files.has(`warehouse/${name}_at`);
-}
-
 /** The last column of the key of a table whose rows have no id: it distinguishes rows with equal values in the other columns of the key. */
 export const ORDINAL = 'ordinal';
 

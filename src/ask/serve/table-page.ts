@@ -4,7 +4,7 @@ import { stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import { formatNumber } from '../../tell/reports/format.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
-import { hasPast, type Table } from '../../warehouse/tables.ts';
+import type { Table } from '../../warehouse/tables.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
 import { type Exchange, pageHref, renderPage } from './page.ts';
 import { type CellLinker, viewTable } from './result-view.ts';
@@ -51,7 +51,7 @@ export async function sendTable(exchange: Exchange): Promise<void> {
     // On a phone, a row that has a page shows its first columns.
     firsts: types.size > 8 && rowKey(table).length > 0,
     hasHistory: table.source !== undefined,
-    isTimeless: exchange.moment !== undefined && !hasPast(exchange.files, table),
+    isTimeless: exchange.moment !== undefined && !hasPast(exchange, table),
     targets: selectSources(sources, table),
     count,
     columns: table.columns.filter(({ name }) => types.size === 0 || types.has(name)),
@@ -73,6 +73,11 @@ export async function sendTable(exchange: Exchange): Promise<void> {
     sql: view.rows,
     limitedSql: `${view.rows}\nlimit 100`,
   });
+}
+
+/** Whether `as_of` shows other rows. */
+function hasPast({ files }: Exchange, { source, loggedAt, name }: Table): boolean {
+  return source !== undefined || loggedAt !== undefined || files.has(`warehouse/${name}_at`);
 }
 
 /** Far more than a form makes. Each filter has a link that repeats all others. */
