@@ -66,7 +66,7 @@ export async function api(context: Context, name: string | undefined, parameters
   const print = (text: string) => context.stream(toPrintable(context, redactor.text(text)));
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
-  // What is no JSON shows nowhere that it was cut.
+  // Only JSON shows that it was cut, and one answer may be of another form.
   const uncompressed = !options.all;
   const settings = { body, write: operation.mutates, create: options.create ?? false, uncompressed };
   try {

@@ -14,7 +14,7 @@ export type { SqlParam, SqlParams } from './sql-params.ts';
 
 export type Statements = Readonly<ReturnType<typeof createStatements>>;
 
-/** Receives some rows of a query, and the next ones when it has ended. */
+/** Receives some rows of a query, and the next ones once its promise is fulfilled. */
 export type TakeRows = (rows: readonly Row[]) => Promise<void>;
 
 /** One DuckDB file, opened once in this process. */
@@ -161,7 +161,7 @@ export function createStatements(connection: DuckDBConnection) {
     stream: async function* (sql: string, params: SqlParams = {}): AsyncGenerator<Row> {
       for await (const some of yieldRows(await connection.stream(fillParams(sql, params)))) yield* some;
     },
-    /** Gives `take` the rows of a query, of which a few are in memory, in their order. @param limitMs after which it is interrupted */
+    /** Gives `take` the rows of a query, of which a few are in memory, in their order. @param limitMs after which it is interrupted, what `take` needs included */
     each: (sql: string, params: SqlParams, limitMs: number, take: TakeRows): Promise<void> =>
       // A result that is not read to its end would keep its transaction.
       orRollBack(() =>
@@ -214,7 +214,11 @@ async function bounded<T>(statements: Pick<Statements, 'connection'>, limitMs: n
   const limit = new AbortController();
   const late = new TidemarkError('DATA', `it was stopped after ${formatSeconds(limitMs)}`);
   const timer = setTimeout(() => limit.abort(late), limitMs);
-  return interruptible(statements, limit.signal, work).finally(() => clearTimeout(timer));
+  return interruptible(statements, limit.signal, async () => {
+    const result = await work();
+    limit.signal.throwIfAborted(); // an interrupted stream ends as if it were whole
+    return result;
+  }).finally(() => clearTimeout(timer));
 }
 
 export function firstLine(error: unknown): string {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { interrupts } from '../../src/core/interrupts.ts';
 import { allInOrder, shareConnections } from '../../src/tell/reports/connections.ts';
@@ -69,6 +70,8 @@ test('rows that are not taken to the end hold no transaction, and their statemen
   await database.run('update written set n = 0');
   await database.run('checkpoint');
   await expect(each(ENDLESS, {}, 100, refuse)).rejects.toThrow('it was stopped after 0.1 s');
+  const takeSlowly = () => setTimeout(200);
+  await expect(each('from written', {}, 100, takeSlowly)).rejects.toThrow('it was stopped after 0.1 s');
 });
 
 test('a statement that fails for another reason has its own error', async () => {

@@ -67,7 +67,8 @@ it('a dataset of any length is whole in its files, in what follows from all rows
     'queries/reports/mine/named.sql': `-- limit: 3\nselect n from range(5000) t(n) order by n`,
     'reports/mine.hbs':
       '{{#> page}}{{table tables.long}}{{table tables.named}}<p>{{empty.length}} of {{long.length}}</p>{{#if empty}}no{{/if}}{{/page}}',
-    'reports/mine.txt.hbs': '{{#each named}}{{n}} {{/each}}',
+    'reports/mine.txt.hbs':
+      '{{long.4999.n}} {{#with (lookup named 4999)}}{{n}}{{/with}} {{#each named}}{{n}} {{/each}}',
   });
   const read = (file: string) => readFile(join(warehouse.directory, 'out', file), 'utf8');
   const rows = await warehouse.database.rows(select(5000));
@@ -75,7 +76,8 @@ it('a dataset of any length is whole in its files, in what follows from all rows
   expect(written).toBe(printJson(parseJson(written)).concat('\n'));
   expect(parseJson(written)).toMatchObject({ empty: [], long: rows, list: [{ workspace_name: 'a' }] });
   expect(await read('mine.long.csv')).toBe(toSpreadsheetCsv(rows));
-  expect(text.trim().split(' ')).toHaveLength(5000);
+  expect(text.trim().split(' ')).toHaveLength(5002);
+  expect(text).toMatch(/^5000 4999 0 1 /u);
   expect(html).toContain('<p>0 of 5000</p>');
   expect(html).toContain('first 2 of 5,000 rows');
   expect(/<rect class="part is-good"[^>]* width="(\d+)"/u.exec(html)?.[1]).toBe('2'); // of 5,000, which the page does not show

@@ -142,20 +142,21 @@ export class QuerySession {
 
   /** Plans a statement. Where the warehouse is of an earlier version, it may lack what saved queries and the SQL of reports call. */
   async #plan(text: string) {
-    const database = createStatements(this.#connection);
-    try {
-      return await this.#connection.prepare(text);
-    } catch (error) {
+    return this.#connection.prepare(text).catch(async (error: unknown) => {
       if (!isQueryError(error)) throw error;
-      await defineMissing([database], this.#files).catch(() => Promise.reject(error)); // it may be too old for that
-    }
-    try {
-      return await this.#connection.prepare(text);
-    } catch (error) {
-      const isEarlier = await lacksColumns({ database, files: this.#files });
-      const advice = `if the query is right, the warehouse is of an earlier version: ${ADD_MISSING}`;
-      throw this.#explain(error, isEarlier ? advice : undefined);
-    }
+      const database = createStatements(this.#connection);
+      // It may be too old for that.
+      const defined = defineMissing([database], this.#files).catch(() => Promise.reject(error));
+      return defined
+        .then(() => this.#connection.prepare(text))
+        .catch(async (cause: unknown) => {
+          const isEarlier = await lacksColumns({ database, files: this.#files });
+          throw this.#explain(
+            cause,
+            isEarlier ? `if the query is right, the warehouse is of an earlier version: ${ADD_MISSING}` : undefined,
+          );
+        });
+    });
   }
 
   /** Columns of the same name get numbers. */

@@ -56,7 +56,7 @@ function parseRule(name: string, sql: string, tables: readonly Table[]) {
   const filled = new Set(tables.flatMap(({ source }) => source ?? []));
   refuseUnknown(name, 'sources', sources, filled, 'fills no table');
   refuseUnknown(name, 'elsewhere', elsewhere, filled, 'fills no table');
-  const read = tables.filter(({ source = '' }) => [...sources, ...elsewhere].includes(source));
+  const read = tables.filter((table) => sources.includes(table.name)); // as an evaluation does
   const columns = new Set(read.flatMap((table) => table.columns.map((column) => column.name)));
   refuseUnknown(name, 'needs', splitList(header.needs), columns, 'is no column of its sources');
   return {

@@ -54,19 +54,22 @@ export interface PageOptions extends SubjectLinks {
 /** A report whose datasets are read. */
 type HeldReport = Omit<Report, 'datasets'> & { readonly head: ReportHead; readonly datasets: readonly HeldDataset[] };
 
-/** @returns the pages of a report, its tables, and the datasets that a template reads by name although some rows are not held */
+/** @returns the pages of a report and its tables; without them, the datasets that a template reads by name although some rows are not held */
 export function renderReport(report: HeldReport, options: PageOptions, renderer: Renderer) {
   const { name } = report;
   const unread = new Set<HeldDataset>();
   const rows = report.datasets.map((one) => [one.name, watchRows(one, () => unread.add(one))]);
   const context = buildContext(report, Object.fromEntries(rows), options, renderer.assets);
-  const text = renderer.render(renderer.has(`${name}.txt.hbs`) ? `${name}.txt.hbs` : 'plain.txt.hbs', context);
-  const pages = new Map([
-    [`${name}.html`, renderer.render(`${name}.hbs`, context)],
-    [`${name}.txt`, `${text.trim()}\n`],
-  ]);
-  if (renderer.has(`${name}.ics.hbs`)) {
-    pages.set(`${name}.ics`, toCalendarLines(renderer.render(`${name}.ics.hbs`, context)));
+  const pages = new Map<string, string>();
+  try {
+    const text = renderer.render(renderer.has(`${name}.txt.hbs`) ? `${name}.txt.hbs` : 'plain.txt.hbs', context);
+    pages.set(`${name}.html`, renderer.render(`${name}.hbs`, context));
+    pages.set(`${name}.txt`, `${text.trim()}\n`);
+    if (renderer.has(`${name}.ics.hbs`)) {
+      pages.set(`${name}.ics`, toCalendarLines(renderer.render(`${name}.ics.hbs`, context)));
+    }
+  } catch (error) {
+    if (unread.size === 0) throw error; // a row that is not held fails a template
   }
   return { pages, tables: context.tables, unread };
 }

@@ -63,10 +63,13 @@ export function loadSubjectKinds(files: SqlFiles) {
   );
   return ordered.flatMap(({ slug, sql, header }) => {
     if (header.subject === undefined) return [];
-    const { subject, table: name = '', title = subject } = header;
-    const table = tables.get(name);
-    const hint = suggestName(name, tables.keys());
-    if (!table) throw new TidemarkError('DATA', `queries/subjects/${slug}.sql: unknown table ${name}: ${hint}`);
+    const { subject, table: name, title = subject } = header;
+    const table = tables.get(name ?? '');
+    const problem =
+      name === undefined
+        ? 'the header line `-- table: …` is missing'
+        : `unknown table ${name}: ${suggestName(name, tables.keys())}`;
+    if (!table) throw new TidemarkError('DATA', `queries/subjects/${slug}.sql: ${problem}`);
     /** Every version with `target`, `subject_id`, `subject_name`, `place`, the columns, `valid_from`, `valid_to`. */
     const versions = sql.replaceAll(/^\s*--.*$|;\s*$/gmu, '').trim();
     return [{ slug, type: subject, title, table, versions }];

@@ -12,7 +12,7 @@ import { type PageOptions, type Renderer, renderReport } from './renderer.ts';
 import { csvName, type HeldDataset, holdRows } from './table-view.ts';
 
 /**
- * Writes the files of a report, which replace the earlier ones together. Each dataset is read once: its rows go to the JSON file and to the
+ * Writes the files of a report. None replaces an earlier one before all are written. Each dataset is read once: its rows go to the JSON file and to the
  * CSV file of a long table, and those that a page may show stay in memory; all of them where a template reads it by name.
  * @param begin begins to read it
  */
@@ -56,12 +56,12 @@ export async function writeReport(
       if (rendered.tables[dataset.name]?.cut && !files.has(csv)) await write(csv, toSpreadsheetCsv(dataset.rows));
     }
     await Promise.all([...files].map((file) => appendFile(join(folder, file), '', { flush: true })));
-    for (const file of files) await rename(join(folder, file), join(out, file));
+    for (const file of [...files].reverse()) await rename(join(folder, file), join(out, file)); // the page comes last
     await syncFolder(out);
     await removeObsolete(out, name, files);
     return { name, files: [...files], head };
   } finally {
-    await rm(folder, { recursive: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
