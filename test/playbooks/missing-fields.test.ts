@@ -79,9 +79,9 @@ describe('a subject of which the service tells nothing', () => {
     await place.approve();
     told = JSON.stringify(answer(actions[0]!));
     place.sandbox.log.length = 0;
-    const { rows } = (await place.tidemark(['playbook', 'apply', place.planFile, '--json'])).json<{
-      rows: { status: string; reason: string }[];
-    }>();
+    const { exit, json } = await place.tidemark(['playbook', 'apply', place.planFile, '--json']);
+    const { rows } = json<{ rows: { status: string; reason: string }[] }>();
+    expect(exit).toBe(rows[0]?.status === 'skipped' ? 0 : 1);
     expect(listWrites(place.sandbox.log)).toEqual([]);
     return rows[0];
   }
