@@ -31,7 +31,7 @@ export interface GuardRead {
   readonly absence?: AbsenceEvidence;
 }
 
-/** Stands for the ID of an item that has none: a list with one proves no absence. */
+/** Stands for the ID of an item that has none: a list with such an item proves no absence. */
 export const NO_ID = '';
 
 /**

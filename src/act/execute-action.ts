@@ -238,9 +238,7 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   const mayBeOurs = failed?.status !== undefined && !foundDone.includes(failed.failure);
   const other = await explainOther(attempt); // before the reading, after which nothing may wait
   if (other !== undefined) {
-    const reason = `${message}; ${other}`;
-    const mayBeSent = mayBeOurs && failed.details.notProcessed !== true;
-    return mayBeSent ? { status: 'unconfirmed', reason, answer: 'ambiguous' } : { status: 'failed', reason };
+    return { status: isAmbiguous(previous) ? 'unconfirmed' : 'failed', reason: `${message}; ${other}` };
   }
   const reading = await tryObserve(attempt);
   const { precondition, observed: after } = reading;

@@ -66,21 +66,21 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
 const REPEATS = 3;
 
 /**
- * As `observeAction`; where a read fails, the precondition is unknown. Where the service refused one for longer than the lag, those before it
- * may show the past: all are read again.
+ * As `observeAction`; where a read fails, the precondition is unknown. Where the reads had to wait for longer than the lag, the answers before
+ * the wait may show the past: all are read again.
  */
 export async function tryObserve(attempt: Observed): Promise<Reading> {
   const { remote, action, context } = attempt;
+  const lagMs = remote.lagMs(action.target);
   for (let left = REPEATS; ; left--) {
-    const startedMs = performance.now();
-    const { retries } = remote.metrics;
+    const { throttleWaitMs } = remote.metrics;
     const reading = await observeAction(attempt).catch((error: unknown) => {
       rethrowUnexpected(error);
       return unclear(context.redactor.text(`the subject could not be read: ${formatError(error)}`));
     });
-    const isLate = remote.metrics.retries > retries && performance.now() - startedMs > remote.lagMs(action.target);
-    if (!isLate || reading.precondition.state !== 'ready') return reading;
-    if (left === 0) return unclear('to read the subject takes longer than the lag');
+    const isLate = lagMs > 0 && remote.metrics.throttleWaitMs - throttleWaitMs > lagMs;
+    if (!isLate || reading.precondition.state === 'unknown') return reading;
+    if (context.signal.aborted || left === 0) return unclear('to read the subject takes longer than the lag');
     const other = await explainOther(attempt);
     if (other !== undefined) return unclear(other);
   }

@@ -1,4 +1,5 @@
 import { type LinkedSignal, linkSignals } from '../core/abort.ts';
+import { allInOrder } from '../core/all-in-order.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
@@ -39,7 +40,7 @@ export async function extract(task: Extraction, strategy: SourceDefinition['extr
   const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', work.abort);
   const identify = async () => (client.target.flavor === 'hashicorp' ? task.identify().catch(takeSilence) : null);
   const identifyFirst = () => once('identity', identify);
-  const reuse = createObjectReuse({ ...task, identify: identifyFirst }, landing);
+  const reuse = createObjectReuse({ ...task, identify: async () => (await identifyFirst()) ?? null }, landing);
   metrics.reused = 0;
   metrics.replaced = 0;
   const context: ExtractContext = {
@@ -56,9 +57,10 @@ export async function extract(task: Extraction, strategy: SourceDefinition['extr
     forEachLimited: (items, each) => forEachLimited(items, each, client.target.limits.concurrency * 2, work),
   };
   let reads: ReadState | undefined;
-  let first: ServiceIdentity | null = null;
+  /** Null for a service that does not say; undefined where it could not answer. */
+  let first: ServiceIdentity | null | undefined;
   try {
-    [first] = await Promise.all([identifyFirst(), strategy(context)]); // of a service that hangs, each takes minutes
+    [, first] = await allInOrder([strategy(context), identifyFirst()]); // of a service that hangs, each takes minutes
   } finally {
     clearTimeout(timer);
     work.release();
@@ -67,17 +69,18 @@ export async function extract(task: Extraction, strategy: SourceDefinition['extr
   if (metrics.replaced > 0) {
     landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
   }
-  if (!first) return landing.commit(reads && { reads });
-  const installation = (await identify()) ?? first; // another one may have taken over meanwhile
+  if (first === null) return landing.commit(reads && { reads });
+  // Another one may have taken over meanwhile. What hangs is not asked after each source.
+  const installation = (await (first ? identify() : once('identity again', identify))) ?? first;
   const other = describeOther(first, installation);
   if (other !== undefined) throw new TidemarkError('DATA', `${source.name}: another installation answers: ${other}`);
-  return landing.commit({ ...(reads && { reads }), installation });
+  return landing.commit({ ...(reads && { reads }), ...(installation && { installation }) });
 }
 
 /** For `catch`: a service that cannot say what it is has answered all the same. */
-function takeSilence(error: unknown): null {
+function takeSilence(error: unknown): undefined {
   if (!(error instanceof ServiceError) || error.failure === 'aborted') throw error;
-  return null;
+  return undefined;
 }
 
 async function readKnownParts({ warehouse }: RunContext, { target, source }: ActivePull) {

@@ -83,9 +83,9 @@ export function readHeader(name: string, sql: string, known: readonly string[]):
   return parseHeader(sql);
 }
 
-/** The number of a line from 0; `otherwise` where it is absent or none. */
+/** The number of a line; `otherwise` where it is absent or no number. */
 export function readNumber(text: string | undefined, otherwise: number): number {
-  return Number(text) >= 0 ? Number(text) : otherwise;
+  return Number.isNaN(Number(text)) ? otherwise : Number(text);
 }
 
 /** `a, b`, as a header or a template writes it. */

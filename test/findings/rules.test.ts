@@ -183,7 +183,7 @@ test.each([
   [`${HEAD}-- prove: complete listing of workspaces\n`, 'unknown header line `-- prove: …`: did you mean proves?'],
   [
     `${HEAD}-- needs: drift\n`,
-    'the header line `-- needs: …` names drift, which is no column of its sources: did you mean drifted?',
+    'the header line `-- needs: …` names drift, which is no column of the tables of its sources: did you mean drifted?',
   ],
 ])('a head without what it must say is refused with the file and the line', async (head, words) => {
   const root = await ownRules({ own: `${head}select 1` });

@@ -108,7 +108,7 @@ const createSnapshot = defineAction(inputs, {
     const id = textAt(response, 'Snapshots', 0, 'ID');
     const recent = observed?.recent_snapshots ?? [];
     if (id !== null) return recent.some(({ snapshot_id }) => snapshot_id === id);
-    return recent.some(({ created_at }) => created_at !== null && created_at >= under_way_from);
+    return recent.some((one) => one.is_ready !== null && one.created_at !== null && one.created_at >= under_way_from);
   },
   undo: {
     action: removeSnapshot,

@@ -58,7 +58,7 @@ function parseRule(name: string, sql: string, tables: readonly Table[]) {
   refuseUnknown(name, 'elsewhere', elsewhere, filled, 'fills no table');
   const read = tables.filter((table) => sources.includes(table.name)); // as an evaluation does
   const columns = new Set(read.flatMap((table) => table.columns.map((column) => column.name)));
-  refuseUnknown(name, 'needs', splitList(header.needs), columns, 'is no column of its sources');
+  refuseUnknown(name, 'needs', splitList(header.needs), columns, 'is no column of the tables of its sources');
   return {
     name,
     /** What it finds, in one sentence. */

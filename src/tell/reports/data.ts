@@ -1,6 +1,7 @@
 import { stringify } from 'lossless-json';
 import type { Config } from '../../config/config.ts';
 import { findNamed } from '../../config/suggest.ts';
+import { allInOrder } from '../../core/all-in-order.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
@@ -10,7 +11,7 @@ import { readHeader } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
-import { allInOrder, type Queries, shareConnections } from './connections.ts';
+import { type Queries, shareConnections } from './connections.ts';
 import { DATASET_LINES, type Dataset, loadReports, type Report } from './definitions.ts';
 
 /** State of one source of one target, as `NAME.json` shows it. */

@@ -110,7 +110,7 @@ function loadDataset(name: string, file: string, files: SqlFiles) {
     /** Kind of a part → what its color means. */
     legend: splitPairs(header.legend),
     /** Most rows that the page contains; a CSV file has all of them. */
-    limit: readNumber(header.limit, DEFAULT_LIMIT),
+    limit: Math.max(0, readNumber(header.limit, DEFAULT_LIMIT)),
   };
 }
 

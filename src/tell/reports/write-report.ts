@@ -1,10 +1,10 @@
 import { appendFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { allInOrder } from '../../core/all-in-order.ts';
 import { makeFolder, PRIVATE_FILE, syncFolder } from '../../core/fs.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { removeObsolete } from './archive.ts';
-import { allInOrder } from './connections.ts';
 import { type ReadReport, toJsonText } from './data.ts';
 import type { Dataset, Report } from './definitions.ts';
 import { toSpreadsheetCsv } from './format.ts';
