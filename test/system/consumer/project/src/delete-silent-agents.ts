@@ -24,7 +24,7 @@ const remove = defineAction(inputs, {
       // Without this evidence, "not found" leaves the action pending.
       absence: {
         list: { operation: 'platform.agents.list', params: { agent_pool_id: 'pool_id' }, allPages: true },
-        listIds: (agents) => (listAt(agents) ?? []).flatMap((agent) => textAt(agent, 'id') ?? []),
+        listIds: (agents) => (listAt(agents) ?? []).map((agent) => textAt(agent, 'id') ?? ''), // an item without an ID may be any
         subject: 'agent_id',
         known: { table: 'agents', column: 'agent_id', within: ['pool_id', 'pool_id'] },
       },
