@@ -24,7 +24,12 @@ with
       pool_id,
       entry.key as name,
       case json_type(entry.value, '$.data') -- a copy of `data` may take many megabytes
-        when 'ARRAY' then if(list_count(entry.value ->> '$.data[*].id') = json_array_length(entry.value, '$.data'), json_array_length(entry.value, '$.data'), null)
+        -- a member without an ID is not known; the list of members is read once
+        when 'ARRAY'
+          then list_transform(
+            [from_json(entry.value, '{"data": [{"id": "VARCHAR"}]}').data],
+            lambda found: if(list_bool_or(list_transform(found, lambda one: one.id is null)), null, len(found))
+          )[1]
         when 'OBJECT' then if(json_type(entry.value, '$.data.id') = 'VARCHAR', 1, null)
         -- as JSON:API has it where one resource may be related, and none is
         when 'NULL' then if(entry.key in ('workspaces', 'allowed-workspaces'), null, 0)
