@@ -151,6 +151,14 @@ describe('catching up', () => {
     expect(await at(before, run('r2', status, '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z'))).toBe(0);
   });
 
+  test('a damaged warehouse does not keep it from starting: the next run publishes it again', async () => {
+    const config = await configFor();
+    await writeFile(warehouseFiles(config.data).published, 'damaged');
+    const { lines, stop } = await serve(config, () => new Date('2026-11-20T03:00:00Z'));
+    await stop();
+    expect(lines[0]).toMatch(/^warning: missed starts are not made up for: .*cannot be opened/u);
+  });
+
   test('catches up nothing with an empty warehouse', async () => {
     expect(await at()).toBe(0);
   });

@@ -254,7 +254,7 @@ describe('a run', () => {
     const stop = new AbortController();
     const started: string[] = [];
     const jobs = [NIGHTLY, { ...NIGHTLY, name: 'second' }];
-    const { scheduler } = create(
+    const { scheduler, lines } = create(
       async (name) => {
         started.push(name);
         stop.abort();
@@ -267,5 +267,6 @@ describe('a run', () => {
     scheduler.tick(new Date('2026-11-21T02:15:00Z'));
     await scheduler.whenIdle();
     expect(started).toEqual(['nightly']);
+    expect(lines).toContain('warning: second: stopped before it was started');
   });
 });

@@ -19,8 +19,8 @@ export interface MailServerOptions {
   /** Offers STARTTLS with the certificate of the tests; without it, there is none. */
   readonly tls?: boolean;
   readonly login?: { readonly user: string; readonly password: string };
-  /** SMTP code with which a recipient is rejected. */
-  readonly reject?: (recipient: string) => number | undefined;
+  /** SMTP code with which a recipient is rejected, or all of the answer. */
+  readonly reject?: (recipient: string) => number | string | undefined;
   /** SMTP code with which the content is rejected. */
   readonly rejectData?: () => number | undefined;
   /** Whether the connection is closed after the mail was received, before the response. */
@@ -39,8 +39,9 @@ const pemFile = (name: string) => fileURLToPath(new URL(`../http/tls/${name}`, i
 const pem = (name: string) => readFileSync(pemFile(name), 'utf8');
 export const TEST_CA = pemFile('ca.pem');
 
-function refusal(code: number): Error {
-  return Object.assign(new Error(`not this one <${code}>`), { responseCode: code });
+function refusal(answer: number | string): Error {
+  const [code, text = `not this one <${answer}>`] = String(answer).split(/(?<=^\d{3}) /u);
+  return Object.assign(new Error(text), { responseCode: Number(code) });
 }
 
 /** A real SMTP server on loopback that ends with the test. */
@@ -59,8 +60,8 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
       else done(refusal(535));
     },
     onRcptTo({ address }, _session, done) {
-      const code = reject?.(address);
-      done(code === undefined ? null : refusal(code));
+      const answer = reject?.(address);
+      done(answer === undefined ? null : refusal(answer));
     },
     onData(stream, session, done) {
       text(stream).then(async (raw) => {

@@ -154,4 +154,6 @@ test('the Message-ID is the same for the same job, run and recipient only', asyn
     await id({ to: ['platform@acme.example'], composedAt: new Date('2027-01-01T00:00:00Z') }),
   ];
   expect(new Set([first, ...others]).size).toBe(5);
+  const sender = { name: '', address: 'reports@bücher.example' };
+  expect(await id({ settings: { sender, routes: [] } })).toMatch(/@xn--bcher-kva\.example>$/u); // headers are ASCII
 });

@@ -162,6 +162,31 @@ describe('the outbox', () => {
     expect(await send()).toEqual([]);
   });
 
+  test('keeps a message pending where the server rejects the sender: it wants a login, or does not relay', async () => {
+    const answers: Readonly<Record<string, string>> = {
+      'a@acme.example': '554 5.7.1 Relay access denied',
+      'b@acme.example': '530 Authentication required',
+      'c@acme.example': '550 5.1.1 User unknown',
+    };
+    const { write, send } = await outboxWith({ reject: (recipient) => answers[recipient] });
+    await write(...Object.keys(answers).map((to) => message(to)));
+    expect((await send()).map(({ status }) => status)).toEqual(['pending', 'pending', 'refused']);
+  });
+
+  test('keeps a message pending whose page cannot be read, and sends the others', async () => {
+    const { write, send, server, config } = await outboxWith();
+    await mkdir(join(config.output, 'archive', '2026-11-20', 'drift.html'), { recursive: true });
+    await write(
+      message('a@acme.example', { pages: [{ name: 'drift', date: '2026-11-20' }] }),
+      message('b@acme.example'),
+    );
+    expect(await send()).toMatchObject([
+      { status: 'pending', reason: expect.stringContaining('EISDIR') },
+      { status: 'sent' },
+    ]);
+    expect(server.received.map(({ recipients }) => recipients[0])).toEqual(['b@acme.example']);
+  });
+
   test('keeps a message pending that the server rejects temporarily, and sends it the next time', async () => {
     let full = true;
     const { write, send, server, rows } = await outboxWith({ reject: () => (full ? 450 : undefined) });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { isKnownHost } from '../../ask/serve/security.ts';
 import type { Config } from '../../config/config.ts';
 import type { Context } from '../../core/context.ts';
-import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
+import { catchKnown, errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { isLoopback } from '../../core/loopback.ts';
 import { isPresent } from '../../core/paths.ts';
@@ -39,7 +39,11 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     log,
     signal,
     startedAt: clock.now(),
-    lastStarts: await readLastStarts(config),
+    lastStarts: await readLastStarts(config).catch((error: unknown) => {
+      // The next run publishes a warehouse that is damaged again.
+      log.warn(`missed starts are not made up for: ${formatError(catchKnown(error))}`);
+      return new Map();
+    }),
     catchUpHours: config.schedule.catchUpHours,
   });
   const server = await openServer(options, scheduler);

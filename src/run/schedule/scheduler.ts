@@ -95,7 +95,7 @@ async function runEntry(entry: Entry, { log, runJob, signal }: SchedulerOptions)
   const { counts } = entry;
   const { job } = counts;
   try {
-    if (signal.aborted) return;
+    if (signal.aborted) return log.warn(`${job}: stopped before it was started`);
     log.info(`${job}: started`);
     const isComplete = await runJob(job);
     counts[isComplete ? 'succeeded' : 'failed'] += 1;

@@ -29,7 +29,6 @@ export interface Message {
 /** The message in the form of nodemailer. Addresses are objects, because nodemailer parses a string for several addresses. */
 export async function toMailOptions(message: Message, from: MailAddress, output: string): Promise<SendMailOptions> {
   const { messageId, job, composedAt, to, subject, html, text, attachments, pages } = message;
-  const domain = from.address.split('@').at(-1) ?? '';
   return {
     from: { ...from },
     to: { ...to },
@@ -39,7 +38,7 @@ export async function toMailOptions(message: Message, from: MailAddress, output:
     messageId,
     date: new Date(composedAt),
     baseBoundary: messageId.replaceAll(/[^\da-z]/gu, ''), // the same message has the same bytes
-    list: { id: { url: `${listIdLabel(job)}.tidemark.${domainToASCII(domain)}`, comment: `Tidemark ${job}` } },
+    list: { id: { url: `${listIdLabel(job)}.tidemark.${domainOf(from)}`, comment: `Tidemark ${job}` } },
     // Suppress automatic replies: RFC 3834, and the header that Exchange honors.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
@@ -49,6 +48,11 @@ export async function toMailOptions(message: Message, from: MailAddress, output:
       ...(await readPages(pages, output)),
     ],
   };
+}
+
+/** The domain of an address, as headers have it: they are ASCII, and so is what is derived from it. */
+export function domainOf({ address }: MailAddress): string {
+  return domainToASCII(address.split('@').at(-1) ?? '');
 }
 
 /** A job's name as a label of a List-ID, which allows letters, digits and hyphens (RFC 2919). */

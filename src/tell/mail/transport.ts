@@ -28,7 +28,8 @@ export function resolvePreviewSettings(config: Pick<Config, 'mail'>): Pick<MailS
 /** The warehouse is locked while mail is sent, so they are shorter than nodemailer's defaults of minutes. */
 export const TIMEOUTS = {
   connectMs: 10_000,
-  idleMs: 30_000,
+  /** A server may look for viruses and spam before it accepts a message: given up earlier, it would be delivered again every night. */
+  idleMs: 120_000,
   /** For one message with all of its files: a server that answers a little at a time is never idle. */
   messageMs: 600_000,
 };

@@ -270,14 +270,14 @@ test('every way of starting it is described in the README', () => {
   }
 });
 
-test('the line for cron gives the command what the file `env` has, with the PATH of its table', async () => {
+test('the line for cron gives the command what the file `env` has, with the PATH of its table, and mails no summary', async () => {
   const [, path = '', line = ''] = /^ {4}PATH=(\S+)\n {4}15 2 \* \* \* +(.+)$/mu.exec(read('README.md')) ?? [];
   const folder = await tempFolder();
   await writeFile(join(folder, 'env'), 'TFE_TOKEN=tok-en\n');
-  await writeFile(join(folder, 'tidemark'), '#!/bin/sh\necho "$TFE_TOKEN $*"\n', { mode: 0o755 });
+  await writeFile(join(folder, 'tidemark'), '#!/bin/sh\necho "$TFE_TOKEN $*" >&2\necho summary\n', { mode: 0o755 });
   const env = { PATH: `${folder}:${path}` };
-  const { stdout } = spawnSync('sh', ['-c', line.replace('/etc/tidemark', folder)], { env, encoding: 'utf8' });
-  expect(stdout).toBe('tok-en run nightly --quiet\n');
+  const { output } = spawnSync('sh', ['-c', line.replace('/etc/tidemark', folder)], { env, encoding: 'utf8' });
+  expect(output.slice(1)).toEqual(['', 'tok-en run nightly --quiet\n']);
 });
 
 test('the jobs of the package are valid, and each has a schedule', async () => {
