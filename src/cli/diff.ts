@@ -4,6 +4,7 @@ import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { renderDifference, renderKnownSubject, selectChanged, selectTold } from '../warehouse/changes.ts';
+import type { Moment } from '../warehouse/moment.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../warehouse/tables.ts';
@@ -43,7 +44,7 @@ export async function diff(context: Context, from: string | undefined, to: strin
     const named = flags.table.map((name) => findNamed(told, 'table', name, 'see `tidemark tables`'));
     const selected = named.length === 0 ? told : [...new Set(named)];
     const tables = await selectPresent(published, selected);
-    const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
+    const moment = (text: string) => readMoment(context, config, published, text);
     const times = await resolveTimes(published, { from, to }, moment);
     const difference = await readDifference(published, tables, times, flags);
     await print(context, difference, flags);
@@ -55,28 +56,39 @@ export async function diff(context: Context, from: string | undefined, to: strin
   else if (flags.exitCode && gaps.length > 0) context.exit(EXIT.incomplete);
 }
 
-type Times = Pick<Difference, 'from' | 'to'>;
-type Given = Readonly<Record<keyof Times, string | undefined>>;
+type Times = Pick<Difference, 'from' | 'to'> & { readonly until: Date };
+type Given = Readonly<Record<'from' | 'to', string | undefined>>;
 
-/** @throws TidemarkError USAGE where FROM is after TO; INCOMPLETE where there are no two pulls to compare */
-async function resolveTimes({ database, files }: OpenWarehouse, given: Given, toTime: (text: string) => Promise<Date>) {
-  const until = given.to === undefined ? undefined : await toTime(given.to);
-  const params = { to: until?.toISOString() ?? 'infinity' };
+/**
+ * The times of the two states. `until`: up to when what is not known of them counts, later than `to` where two moments have the state of
+ * one run: nothing was pulled in between.
+ * @throws TidemarkError USAGE where FROM is after TO; INCOMPLETE where there are no two pulls to compare
+ */
+async function resolveTimes(
+  { database, files }: OpenWarehouse,
+  given: Given,
+  toMoment: (text: string) => Promise<Moment>,
+): Promise<Times> {
+  const later = given.to === undefined ? undefined : await toMoment(given.to);
+  const params = { to: later?.run.as_of.toISOString() ?? 'infinity' };
   const rows = await database.rows(files.read('diff/last_pulls'), params);
   const [last, previous] = rows.map(({ as_of }) => new Date(String(as_of)));
-  const to = until ?? last;
-  const from = given.from === undefined ? previous : await toTime(given.from);
+  const to = later?.run.as_of ?? last;
+  const earlier = given.from === undefined ? undefined : await toMoment(given.from);
+  const from = earlier?.run.as_of ?? previous;
   if (!to || !from) throw new TidemarkError('INCOMPLETE', 'there are no two complete pulls to compare');
-  if (from <= to) return { from, to };
-  throw new TidemarkError('USAGE', `${formatTimestamp(from)} is after ${formatTimestamp(to)}`, {
-    hint: 'give the earlier moment first',
-  });
+  if (from > to)
+    throw new TidemarkError('USAGE', `${formatTimestamp(from)} is after ${formatTimestamp(to)}`, {
+      hint: 'give the earlier moment first',
+    });
+  const [since, until] = [earlier?.at ?? from, later?.at ?? to].map(Number) as [number, number];
+  return { from, to, until: from < to || since === until ? to : new Date(Math.max(since, until)) };
 }
 
 async function readDifference(
   published: OpenWarehouse,
   tables: readonly Table[],
-  { from, to }: Times,
+  { from, to, until }: Times,
   flags: DiffFlags,
 ): Promise<Difference> {
   const { database, files } = published;
@@ -87,7 +99,7 @@ async function readDifference(
   const counts = await keepDifference(published, changed, { ...times, targets, project, subject });
   if (counts.length === 0) await assertKnown(published, tables, times, flags);
   const sources = [...new Set(tables.map(({ source }) => String(source)))];
-  const gaps = await database.rows(files.read('diff/gaps'), { ...times, targets, sources });
+  const gaps = await database.rows(files.read('diff/gaps'), { ...times, to: until.toISOString(), targets, sources });
   const rows = counts.length === 0 ? [] : readSections(published);
   return { from, to, tables, counts, rows, gaps } as unknown as Difference;
 }

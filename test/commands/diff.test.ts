@@ -188,6 +188,12 @@ describe('tidemark diff', () => {
     );
   });
 
+  test('of two moments without a pull in between, nothing is known', async () => {
+    const run = await project();
+    const { stdout } = await run('2026-11-03', '2026-11-04', '--table', 'workspaces', '--now', '2026-11-05T12:00:00Z');
+    expect(stdout).toContain('? acme: workspaces: no answer since 2026-11-03T02:15:00Z: not pulled\n');
+  });
+
   test('selects a project and a target', async () => {
     const run = await project();
     const { stdout } = await run('--json', '--project', 'payments');
@@ -238,6 +244,7 @@ describe('the exit code', () => {
     [0, ['--table', 'workspaces', '2026-11-02', '2026-11-02', '--exit-code']],
     [1, ['--table', 'mesh_roles', '2026-11-02', '2026-11-02', '--exit-code']],
     [1, ['--table', 'agents', '--exit-code']],
+    [1, ['--table', 'workspaces', '-1h', '--exit-code']],
     [0, ['--table', 'workspaces', '--subject', 'ws-b', '2026-11-01', '2026-11-02', '--exit-code']],
   ])('is %d for %j', async (expected, words) => {
     const { exit, stderr } = await (await project())(...words);

@@ -3,7 +3,7 @@ import { merge } from '../../src/load/merge.ts';
 import { type Changes, compareStage, type Destination, type Facts, type Landed } from '../../src/load/stage.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
-import { columnList, LIST_TEXT, type Table } from '../../src/warehouse/tables.ts';
+import { columnList, historyTable, LIST_TEXT, type Table } from '../../src/warehouse/tables.ts';
 
 /** An empty stage with the columns of a table. A list goes into its column as it is. */
 export async function createStage(database: Database, table: Table): Promise<void> {
@@ -16,7 +16,7 @@ export async function createStage(database: Database, table: Table): Promise<voi
 
 /** Whether a target has rows now. To load none over none changes nothing, and takes a dozen statements. */
 export async function hasRows(database: Database, table: Table, target: string): Promise<boolean> {
-  const sql = `select 1 as row from ${table.name} where target = $target limit 1`;
+  const sql = `select 1 as row from ${historyTable(table)} where target = $target and valid_to is null limit 1`;
   return (await database.rows(sql, { target })).length > 0;
 }
 

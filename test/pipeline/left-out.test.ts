@@ -112,26 +112,31 @@ test('a source of the kind that a target had by mistake has no state once the ki
   expect(await place.rows("select source from source_state where status <> 'complete'")).toEqual([]);
 });
 
-test('a source that comes back has its state again', async () => {
+test('a source that comes back has its state and its rows again, without a new version', async () => {
   const place = await testProject({ workspaces: 5 });
   const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
-  const keys = () => place.rows("select status from source_state where source = 'keys'");
+  const keys = async () => [
+    ...(await place.rows("select status from source_state where source = 'keys'")),
+    ...(await place.rows(
+      'select count(*) > 0 as has_rows, has_rows and count(distinct valid_from) = 1 as once from keys left join keys_history using (target, name)',
+    )),
+  ];
   await place.configure((config) => {
     config.targets = [findTarget(config, 'vault')];
     findTarget(config, 'vault').sources = ['keys', 'mesh_roles'];
   });
   await place.pull(['--now', at(0)]);
-  expect(await keys()).toEqual([{ status: 'complete' }]);
+  expect(await keys()).toEqual([{ status: 'complete' }, { has_rows: true, once: true }]);
   await place.configure((config) => {
     findTarget(config, 'vault').sources = ['mesh_roles'];
   });
   await place.pull(['--now', at(1)]);
-  expect(await keys()).toEqual([]);
+  expect(await keys()).toEqual([{ has_rows: false, once: false }]);
   await place.configure((config) => {
     findTarget(config, 'vault').sources = ['keys', 'mesh_roles'];
   });
   await place.pull(['--now', at(2)]);
-  expect(await keys()).toEqual([{ status: 'complete' }]);
+  expect(await keys()).toEqual([{ status: 'complete' }, { has_rows: true, once: true }]);
 });
 
 test('a shard leaves out what the configuration has no more, and not what another shard has', async () => {
