@@ -71,9 +71,12 @@ const planTarget = z.strictObject({
 /** IDs have no other characters, so none is a path. */
 export const PLAN_ID = /^p-[A-Za-z0-9-]*$/u;
 
+/** What an approver signs has the name in a line of its own, and a terminal shows it. */
+export const PLAYBOOK_NAME = /^[a-z][a-z0-9-]*$/u;
+
 const planSchema = z.strictObject({
   plan_id: z.string().regex(PLAN_ID),
-  playbook: z.string(),
+  playbook: z.string().regex(PLAYBOOK_NAME),
   /** Null in a plan of version 0.1, which did not record it; so is `targets`. */
   planned_by: z.strictObject({ who: z.string(), how: z.string() }).nullable(),
   created_at: time,

@@ -7,6 +7,7 @@ import type { Operation } from '../services/operation.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import type { ActionDefinition, GuardRead, Playbook } from './define.ts';
+import { PLAYBOOK_NAME } from './plan-file.ts';
 
 /**
  * Checks playbooks, those of the package and the user's, against the rules, tables and operations that exist.
@@ -78,7 +79,7 @@ function listProblems(playbook: Playbook, isTaken: boolean, registry: Registry):
 }
 
 function* findProblems({ name, rule, table, actions }: Playbook, isTaken: boolean, registry: Registry) {
-  if (!/^[a-z][a-z0-9-]*$/u.test(name)) yield 'name: must be lower-case words joined by `-`';
+  if (!PLAYBOOK_NAME.test(name)) yield 'name: must be lower-case words joined by `-`';
   if (isTaken) yield 'name: is taken by another playbook';
   yield* checkName('rule', rule, registry.rules);
   yield* checkName('table', table, registry.tables);

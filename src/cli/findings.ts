@@ -4,7 +4,7 @@ import { HOUR_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
-import { shortenText } from '../core/log.ts';
+import { shortenText, stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { type AssessedView, findAssessmentGaps } from '../run/assessment-gaps.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
@@ -177,7 +177,9 @@ function formatLines(
   style: TableStyle,
 ): string {
   if (lines.length === 0)
-    return unknown.length > 0 ? `unknown: ${shortenText(unknown.join('; '), MAX_UNKNOWN)}\n` : 'no findings\n';
+    return unknown.length > 0
+      ? `unknown: ${shortenText(stripControls(unknown.join('; ')), MAX_UNKNOWN)}\n`
+      : 'no findings\n';
   const sum = (column: 'findings' | 'critical') => lines.reduce((total, line) => total + line[column], 0);
   const cells = lines.map((line) => {
     const { severity, states, since, target, rule, title, finding_id, findings } = line;

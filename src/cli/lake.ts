@@ -26,7 +26,7 @@ import { withMemory } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { type DefineCommand, type Switches, shards, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
-import { writeResult } from './output.ts';
+import { toPrintable, writeResult } from './output.ts';
 
 export const define: DefineCommand = (lake) => {
   const load = () => import('./lake.ts');
@@ -148,7 +148,8 @@ export async function ddl(
     renderDdl(await readRuns(lake), { engine, schema, location: flags.location ?? lake.store.name }),
   );
   const head = guide.map((line) => `-- ${line}\n`).join('');
-  writeResult(context, { engine, guide, statements }, () => `${head}\n${statements.join('\n\n')}\n`);
+  const text = () => toPrintable(context, `${head}\n${statements.join('\n\n')}\n`);
+  writeResult(context, { engine, guide, statements }, text);
 }
 
 export async function vacuum(context: Context, flags: LakeFlags & Switches<'dryRun'> & { olderThan: number }) {

@@ -52,11 +52,11 @@ export async function readPlanned(config: Config, runId: string): Promise<readon
   return records.flat().flatMap(({ pulls = [] }) => pulls);
 }
 
-/** Nothing where the record is missing, or incomplete as after a kill. */
+/** Nothing where the record is missing, or incomplete as after a kill, or of another landing: its folder may be removed. */
 async function readRecord(config: Config, runId: string, name: string): Promise<readonly RunRecord[]> {
   const text = await readFile(join(landingDirectory(config, runId), name), 'utf8').catch(ignoreMissing);
   const record = tryParseJson(text ?? '') as RunRecord | null | undefined;
-  return typeof record?.run_id === 'string' ? [record] : [];
+  return record?.run_id === runId ? [record] : [];
 }
 
 /**

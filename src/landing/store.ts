@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Config, meshMounts, type Target } from '../config/config.ts';
 import { suggestName } from '../config/suggest.ts';
 import { DAY_MS } from '../core/clock.ts';
@@ -161,7 +161,8 @@ export async function readManifests(config: Config, runId: string): Promise<Mani
   for (const { name: target } of entries.filter((entry) => entry.isDirectory())) {
     const directory = landingDirectory(config, runId, target);
     const names = (await readdir(directory)).filter((name) => name.endsWith('.json'));
-    for (const manifest of await Promise.all(names.map((name) => readManifest(join(directory, name)))))
+    const sources = names.map((name) => name.slice(0, -'.json'.length));
+    for (const manifest of await Promise.all(sources.map((source) => readManifest(config, runId, { target, source }))))
       if (manifest) manifests.set(`${target}/${manifest.source}`, manifest);
   }
   return manifests;
@@ -171,20 +172,28 @@ export async function readManifests(config: Config, runId: string): Promise<Mani
 export async function findManifest(config: Config, of: Pick<Manifest, 'target' | 'source'>, extractedAt: Date) {
   const second = Math.floor(extractedAt.getTime() / 1000) * 1000;
   for (const run of (await listLandings(config)).filter((id) => parseRunStart(id) === second)) {
-    const manifest = await readManifest(join(landingDirectory(config, run, of.target), `${of.source}.json`));
+    const manifest = await readManifest(config, run, of);
     if (manifest && Date.parse(manifest.as_of) === extractedAt.getTime()) return manifest;
   }
   return undefined;
 }
 
-/** Undefined for a file that is gone or incomplete, which a power failure may leave: the source then has no landing. */
-async function readManifest(file: string): Promise<Manifest | undefined> {
+/**
+ * Undefined for a file that is gone or incomplete, which a power failure may leave: the source then has no landing. Nor has it one where the
+ * file names another place, because files are read and written there.
+ */
+async function readManifest(config: Config, runId: string, { target, source }: Pick<Manifest, 'target' | 'source'>) {
+  const file = join(landingDirectory(config, runId, target), `${source}.json`);
   const manifest = tryParseJson((await readFile(file, 'utf8').catch(ignoreMissing)) ?? '') as
     | Manifest
     | null
     | undefined;
+  const isOwn = manifest?.run_id === runId && manifest.target === target && manifest.source === source;
   // Files of an earlier version are not compressed: such a landing is none.
-  return manifest?.files?.every((landed) => isCompressed(landed.file)) ? manifest : undefined;
+  const isUsable = manifest?.files?.every(
+    (landed) => isCompressed(landed.file) && basename(landed.file) === landed.file,
+  );
+  return isOwn && isUsable ? manifest : undefined;
 }
 
 /** @throws TidemarkError DATA when a file of the landing is missing or was changed */

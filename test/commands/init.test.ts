@@ -168,6 +168,28 @@ describe('with URLs of services', () => {
     expect(parse(yaml).targets[0]).toMatchObject({ mounts: { mesh: ['consul', 'consul-b'] } });
   });
 
+  test('names no engine whose path a configuration would read as a secret, and does not call it absent', async () => {
+    const secret = '$' + '{TFE_TOKEN}';
+    const mounts = (engines: object) => JSON.stringify({ data: { secret: engines } });
+    const asked = (body: string, isMoved: boolean) =>
+      probe(
+        {
+          faultHook: ({ path }) => {
+            if (path === '/v1/sys/internal/ui/mounts') return { status: 200, body };
+            const isRole = isMoved && path.startsWith('/v1/consul/');
+            return isRole ? { status: 404, body: '{"errors":["no handler for route \'consul/roles/\'"]}' } : undefined;
+          },
+        },
+        ['secrets'],
+      );
+    const beside = { 'consul/': { type: 'consul' }, [`a${secret}/`]: { type: 'consul' }, 'b/': { type: 'consul' } };
+    expect(parse((await asked(mounts(beside), false)).yaml).targets[0].mounts).toEqual({ mesh: ['consul', 'b'] });
+    const { yaml, result } = await asked(mounts({ [`a${secret}/`]: { type: 'consul' } }), true);
+    expect(parse(yaml).targets[0]).not.toHaveProperty('mounts');
+    expect(parse(yaml).targets[0]).not.toHaveProperty('without');
+    expect(result.stdout).toContain('vault: could not be asked for mesh_roles\n');
+  });
+
   test('writes a target that cannot be asked, and says why', async () => {
     const cwd = await tempFolder();
     const words = ['init', '--secrets', 'http://127.0.0.1:9', '--scheduler', 'http://127.0.0.1:9'];

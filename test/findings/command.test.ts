@@ -226,6 +226,18 @@ describe('what --fail-on cannot know', () => {
     expect(exit).toBe(1);
   });
 
+  test('shows the name of a part that is unknown without control characters', async () => {
+    const project = await emptyProject();
+    await publishWarehouse(project, onTestFinished, async (warehouse) => {
+      await warehouse.pull(LAST, 'vault', 'mesh_roles');
+      const parts = JSON.stringify([{ column: 'mount', value: HOSTILE, reason: 'sealed' }]);
+      await warehouse.database.run(`update pulls set status = 'partial', unknown_parts = $parts::json`, { parts });
+      await warehouse.evaluate(LAST, { targets: ['vault'] });
+    });
+    const { stdout } = await findings(project, ['--target', 'vault', '--rule', 'management-role']);
+    expect(stdout).toMatch(/^unknown: vault: management-role: mount evil\[31m.* is unknown: sealed\n$/su);
+  });
+
   test('a rule that was added since the last evaluation has no result yet', async () => {
     const project = await tempFolder();
     await cp(directory, project, { recursive: true });

@@ -196,6 +196,11 @@ function headerAnswers(): readonly HostileAnswer[] {
     ...encodings.map((encoding) =>
       answer(`garbage as ${encoding}`, body('no archive', { 'content-encoding': encoding }), 'truncated'),
     ),
+    answer(
+      'errors nested 100,000 deep',
+      body(`{"errors":${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}}`, {}, 400),
+      'malformed',
+    ),
     answer('an encoding that nobody knows', body(GOOD, { 'content-encoding': 'snappy' }), 'ok'),
     answer('half an archive', body(gzipSync(GOOD).subarray(0, 12), { 'content-encoding': 'gzip' }), 'malformed'),
     answer('a bomb', body(gzipSync('x'.repeat(3_000_000)), { 'content-encoding': 'gzip' }), 'too-large'),

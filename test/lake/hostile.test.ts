@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { cli } from '../helpers/cli.ts';
+import { type CliOptions, cli } from '../helpers/cli.ts';
 import { type LakeProject, lakeProject } from '../helpers/lake-project.ts';
 import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 
@@ -98,7 +98,12 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-async function run(command: string, { file = FIRST, edit }: Pick<Change, 'file' | 'edit'>, engine = 'duckdb') {
+async function run(
+  command: string,
+  { file = FIRST, edit }: Pick<Change, 'file' | 'edit'>,
+  engine = 'duckdb',
+  io: Partial<CliOptions> = {},
+) {
   const folder = await tempFolder(onTestFinished);
   const lake = join(folder, 'changed');
   await cp(project.store.name, lake, { recursive: true });
@@ -107,7 +112,7 @@ async function run(command: string, { file = FIRST, edit }: Pick<Change, 'file' 
   expect(edit(text)).not.toBe(text);
   await writeFile(join(lake, file), edit(text));
   const words = command === 'ddl' ? ['--engine', engine] : [];
-  return cli(['lake', command, '--lake', lake, ...words], { cwd: folder });
+  return cli(['lake', command, '--lake', lake, ...words], { cwd: folder, ...io });
 }
 
 /** `restore` meets each of them, and one of the others by turns: all read a lake by `createLakeReader`. */
@@ -138,4 +143,10 @@ test.each([
   expect(stdout).toContain(
     `"alive" as ${identifier}`.replaceAll('"alive"', engine === 'spark' ? '`alive`' : '"alive"'),
   );
+});
+
+test('a description does not control the terminal that shows the DDL', async () => {
+  const edit = inCommit(({ metaData }) => metaData && Object.assign(metaData, { description: 'a\u001b]0;b\u0007' }));
+  const { stdout } = await run('ddl', { edit }, 'duckdb', { screen: { columns: 80, rows: 24 } });
+  expect(stdout).toContain("'a]0;b'");
 });

@@ -1,10 +1,16 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Config, Target } from '../../src/config/config.ts';
 import { findResumable, markInFlight } from '../../src/extract/resume.ts';
 import type { RunContext } from '../../src/extract/run-context.ts';
-import { landingDirectory, listLandings, targetFingerprint, writeManifest } from '../../src/landing/store.ts';
+import {
+  landingDirectory,
+  listLandings,
+  type Manifest,
+  targetFingerprint,
+  writeManifest,
+} from '../../src/landing/store.ts';
 import { quietContext } from '../helpers/context.ts';
 import { createTarget } from '../helpers/http-service.ts';
 import { tempFolder } from '../helpers/temp.ts';
@@ -13,12 +19,13 @@ const AS_OF = '2026-11-01T02:15:00.000Z';
 const FIRST = '20261101T021500Z';
 
 /** Lands a source in a run that is interrupted. @returns what the next run takes of it with this target */
-async function resumeWith(changes: Partial<Target>) {
+async function resumeWith(changes: Partial<Target>, forged: Partial<Manifest> = {}) {
   const data = await tempFolder();
   const target = createTarget('scheduler', 'http://127.0.0.1');
   const config = { data, targets: [{ ...target, ...changes }] } as unknown as Config;
   await markInFlight(config, { run_id: FIRST, job: 'pull', started_at: AS_OF, pulls: ['scheduler/volumes'] });
-  await writeManifest(landingDirectory(config, FIRST, target.name), {
+  const directory = landingDirectory(config, FIRST, target.name);
+  await writeManifest(directory, {
     source: 'volumes',
     target: target.name,
     service: targetFingerprint(target),
@@ -27,6 +34,8 @@ async function resumeWith(changes: Partial<Target>) {
     files: [],
     expected_rows: 0,
   });
+  const file = join(directory, 'volumes.json');
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), ...forged }));
   const run = {
     ...quietContext(data),
     config,
@@ -44,6 +53,13 @@ test.each<[string, Partial<Target>, boolean]>([
   ['another namespace', { namespace: 'prod' }, false],
 ])('what an interrupted run has landed is taken with %s, or not', async (_, changes, isTaken) => {
   expect(await resumeWith(changes)).toEqual(isTaken ? ['scheduler/volumes'] : []);
+});
+
+test.each<Partial<Manifest>>([
+  { run_id: '../../elsewhere' },
+  { files: [{ file: '../volumes.ndjson.gz', format: 'ndjson', bytes: 0, sha256: '' }] },
+])('a manifest that names another place is none: %j', async (forged) => {
+  expect(await resumeWith({}, forged)).toEqual([]);
 });
 
 test('a folder beside the landings that is none of them is not looked into', async () => {

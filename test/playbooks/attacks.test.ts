@@ -141,6 +141,15 @@ test('an approval that is replayed on another plan of the same actions is refuse
   expect(await refused(replayed)).toContain('that of alice does not count: it is of another text');
 });
 
+test('what is to be signed has no line or control sequence of the plan file', async () => {
+  const plan = await planned(ANY, { people });
+  const forged = resign(plan, (copy) => Object.assign(copy, { playbook: `${ANY}\u001b[2K\nactions: 0` }));
+  await writeFile(shared.planFile, JSON.stringify(forged));
+  const words = ['playbook', 'approve', shared.planFile, '--by', 'alice', '--print', '--now', plan.created_at];
+  const { exit, stdout, stderr } = await shared.tidemark(words);
+  expect([exit, stdout, stderr]).toEqual([6, '', expect.stringContaining('is not a plan of this version')]);
+});
+
 test('a plan that one person approves twice has one approval', async () => {
   const { created_at } = await planned(ANY, { people, approvals: 2 });
   await sign('alice', created_at);

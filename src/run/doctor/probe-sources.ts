@@ -140,10 +140,13 @@ const ENGINES = {
   mesh: { title: 'mesh credentials engine', type: 'consul' },
 } as const;
 
-/** Paths of the engines of a type, but for those that the target names. */
+/** A path as a line of YAML has it. Whoever mounts an engine may choose `${NAME}`, in whose place the next request would have a secret. */
+const NAMEABLE = /^[\p{L}\p{N}_][\p{L}\p{N}_./@+-]*$/u;
+
+/** Paths of the engines of a type that a target can name, but for those that it names. */
 function findEngines(engines: Engines, type: string, named: readonly string[]): readonly string[] {
   return (engines ?? []).flatMap((engine) =>
-    engine.type === type && !named.includes(engine.path) ? [engine.path] : [],
+    engine.type === type && !named.includes(engine.path) && NAMEABLE.test(engine.path) ? [engine.path] : [],
   );
 }
 
@@ -159,6 +162,9 @@ function explainMount({ target, source, engines }: Asked): Explanation {
     const where = [found].flat().join('` and `');
     const detail = `wrong mount: the ${title} is at \`${where}\`; add \`${line}\` to the target`;
     return { availability: 'misplaced', detail, mount: { [mount]: found } };
+  }
+  if (engines?.some((engine) => engine.type === type && !NAMEABLE.test(engine.path))) {
+    return { availability: 'failed', detail: `wrong mount: the ${title} is at a path that tidemark.yaml cannot name` };
   }
   const seen = engines === undefined ? '' : ', nor anywhere else that the token can see';
   return {

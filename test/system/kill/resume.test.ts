@@ -9,6 +9,8 @@ import { findInconsistencies, readContents } from '../../helpers/warehouse-check
 
 const SIZE = { workspaces: 30 };
 const MESH = 'consul';
+/** The mark of a run beside the data folder. */
+const OUTSIDE = JSON.stringify({ run_id: '../..', job: 'pull', started_at: '2026-10-02T02:15:00Z', pulls: [] });
 
 const minutesLater = (place: TestProject, minutes: number) =>
   new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString();
@@ -149,6 +151,7 @@ describe('an interrupted run', () => {
     ['of which a manifest was lost with the power', 'acme/saved_views.json', '\0\0', true],
     ['of which a manifest says nothing', 'acme/saved_views.json', 'null', true],
     ['whose own mark says nothing', 'unfinished.json', 'null', false],
+    ['whose own mark names another folder', 'unfinished.json', OUTSIDE, false],
     ['beside which is a file that is no landing', '../notes.txt', '', true],
   ])('%s does not stop the next run', async (_, file, text, continues) => {
     const { place } = await interrupted();
