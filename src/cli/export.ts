@@ -33,13 +33,12 @@ const STAGING = '.staging-';
  */
 export async function runExport(context: Context, { out }: { readonly out: string }): Promise<void> {
   const folder = resolve(context.cwd, out);
-  const write = async (published: OpenWarehouse) => {
+  const tables = await withPublished(readLocalConfig(context), async (published) => {
     await makeFolder(folder, SHARED_FOLDER);
     // Two at once would put their tables among each other's.
     const lock = await acquireLock(join(folder, 'lock'), 'export', context.clock.now());
     return exportAll(context, published, folder).finally(() => lock.release());
-  };
-  const tables = await withPublished(readLocalConfig(context), write, { usesFiles: true });
+  });
   writeResult(context, { out: folder, tables }, () => `${plural(tables.length, 'table')} in ${folder}\n`);
 }
 

@@ -99,7 +99,7 @@ function withVisible<T>(
     const reader = createLakeReader({ ...published, store, nowMs: now.getTime() });
     return work(reader, await readVisible(reader, config.shard?.index ?? 0));
   };
-  return withPublished(config, read, { threads: undefined, usesFiles: true });
+  return withPublished(config, read, { threads: undefined });
 }
 
 /** @returns the time of the last run of the warehouse */

@@ -22,8 +22,6 @@ export type Database = Readonly<Awaited<ReturnType<typeof openDatabase>>>;
 
 export interface OpenOptions {
   readonly readOnly?: boolean;
-  /** Whether statements of a file that is only read may use other files: a view that somebody has put into it could show them. @default false */
-  readonly usesFiles?: boolean;
   /** @default 1GB */
   readonly memoryLimit?: string;
   /** Where DuckDB may spill. */
@@ -69,7 +67,6 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
     ...(tempDirectory && { temp_directory: tempDirectory }),
     ...(options.readOnly && { access_mode: 'READ_ONLY' }),
     ...(options.threads !== undefined && { threads: String(options.threads) }),
-    ...(options.readOnly && !options.usesFiles && { enable_external_access: 'false' }), // after the folder, which it would refuse
   };
   const instance = await openInstance(file, settings).catch((error: unknown) => {
     removeOwn();

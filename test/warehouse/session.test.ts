@@ -49,17 +49,6 @@ test('what a run may need is judged by its last landings: the files of all would
   await expect(withWarehouse({ ...SESSION, config }, async () => {})).rejects.toThrow('the disk is full');
 });
 
-test('a view that somebody has put into a warehouse shows its readers no other file', async () => {
-  const config = mailConfig(await tempFolder());
-  const file = join(config.directory, 'tokens');
-  await writeFile(file, 'of the owner');
-  await withWarehouse({ ...SESSION, config }, ({ database }) =>
-    database.run(`create view planted as select content from read_text('${file}')`),
-  );
-  const reading = withPublished(config, ({ database }) => database.rows('from planted'));
-  await expect(reading).rejects.toThrow('file system operations are disabled');
-});
-
 test('a wrong query is no sign of a warehouse of an earlier version', async () => {
   const config = mailConfig(await tempFolder());
   await withWarehouse({ ...SESSION, config }, async () => {});
