@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { getSystemErrorName } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { fileSystemError, systemLack, writeFileAtomic } from '../../src/core/fs.ts';
+import { classifyStorageError } from '../../src/warehouse/storage.ts';
 
 function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
@@ -45,6 +46,13 @@ test('the error of a path has the path and the reason; another error is not one'
   expect(fileSystemError(new Error('EACCES'))).toBeUndefined();
 });
 
+test('a path that the system holds, such as a file that is mounted, is one that the user can correct', () => {
+  const error = Object.assign(new Error("EBUSY: resource busy or locked, rename 'a.part' -> '/mnt/a'"), {
+    ...{ code: 'EBUSY', syscall: 'rename', path: 'a.part', dest: '/mnt/a' },
+  });
+  expect(fileSystemError(error)).toEqual({ path: '/mnt/a', reason: 'resource busy or locked' });
+});
+
 test.each([
   ['EDQUOT', 'the disk quota is used up'],
   ['ESTALE', 'a network file system has lost the file'],
@@ -53,7 +61,8 @@ test.each([
   ['ENOLCK', 'another program has locked a file, or its file system has no locks'],
 ] as const)('what a call lacks that failed with %s is known, also where Node has no name for it', (name, lack) => {
   const code = getSystemErrorName(-constants.errno[name]);
-  expect(systemLack(Object.assign(new Error(`${code}: write`), { code }))).toBe(lack);
+  const error = Object.assign(new Error(`${code}: write`), { code });
+  expect([systemLack(error), classifyStorageError(error)]).toEqual([lack, name === 'EDQUOT' ? 'disk-full' : undefined]);
 });
 
 test.each([
