@@ -7,7 +7,7 @@ import { addCommands, createProgram, type GlobalOptions } from './cli/index.ts';
 import { frozenClock, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import { ignoreReaderGone, type ProcessIo, ReaderGone } from './core/context.ts';
-import { EXIT, type ExitCode, errorMessage, isMemoryError, TidemarkError } from './core/errors.ts';
+import { EXIT, type ExitCode, errorMessage, formatError, isMemoryError, TidemarkError } from './core/errors.ts';
 import { decodeUtf8, fileSystemError, MAX_TEXT_KIBIBYTES, systemLack } from './core/fs.ts';
 import { interrupts } from './core/interrupts.ts';
 import { createLog, printError, stripControls } from './core/log.ts';
@@ -109,10 +109,13 @@ function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors
   const lack = memoryLack(error) ?? systemLack(error);
   const unusable = fileSystemError(error);
   const isOwn = unusable?.path.startsWith(PACKAGE_ROOT) ?? false;
-  const problem = lack ?? (unusable && !isOwn ? `${unusable.path} cannot be used: ${unusable.reason}` : undefined);
-  if (problem !== undefined) {
-    stderr(printError({ message: problem }, colors));
-    return lack === undefined ? EXIT.usage : EXIT.incomplete;
+  if (unusable && !isOwn) {
+    stderr(printError({ message: `${unusable.path} cannot be used: ${unusable.reason}` }, colors));
+    return EXIT.usage;
+  }
+  if (lack !== undefined) {
+    stderr(printError({ message: `${lack} (${formatError(error)})` }, colors));
+    return EXIT.incomplete;
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
   stderr(`${colors.red('internal error:')} ${stripControls(detail)}\n`);

@@ -2,7 +2,7 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { ignoreMissing, makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
+import { ignoreMissing, makeFolder, PRIVATE_FILE, syncFolder, systemLack } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
 import { describeAccess } from '../warehouse/session.ts';
@@ -101,6 +101,8 @@ async function readText(file: string): Promise<string | undefined> {
   } catch (cause) {
     const { code = 'it is no regular file' } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
+    const lack = systemLack(cause);
+    if (lack !== undefined) throw new TidemarkError('INCOMPLETE', `${file} cannot be read: ${lack}`, { cause });
     if (code === 'EACCES' || code === 'EPERM') {
       // Such as after an apply of root. Whoever accepted or replaced it here would lose it.
       throw new TidemarkError('DATA', `${file} cannot be read by this account: ${await describeAccess(file)}`, {

@@ -2,8 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { constants as system } from 'node:os';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { getSystemErrorName } from 'node:util';
 import { type ErrorCode, errorMessage, TidemarkError } from './errors.ts';
 
 /** Permissions of files that their owner alone may read. A umask can only remove some. */
@@ -26,9 +28,9 @@ export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<v
 }
 
 /** Replaces the content of a file atomically, as `replaceFile` does. Its owner alone may read it. */
-export async function writeFileAtomic(file: string, text: string): Promise<void> {
+export async function writeFileAtomic(file: string, content: string | Buffer): Promise<void> {
   await makeFolder(dirname(file));
-  await replaceFile(file, PRIVATE_FILE, (temporary) => writeFile(temporary, text, { flush: true }));
+  await replaceFile(file, PRIVATE_FILE, (temporary) => writeFile(temporary, content, { flush: true }));
 }
 
 /**
@@ -93,16 +95,25 @@ export function ignoreMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-const PATH_ERROR = /^(?:ENOENT|ENOTDIR|EISDIR|EEXIST|EACCES|EPERM|EROFS|ENAMETOOLONG|ELOOP)$/u;
+const PATH_ERROR =
+  /^(?:ENOENT|ENOTDIR|EISDIR|EEXIST|EACCES|EPERM|EROFS|ENAMETOOLONG|ELOOP|EBUSY|ENOTEMPTY|EXDEV|ENXIO|ENODEV|EINVAL)$/u;
+
+/** Node has no names for these, and says `Unknown system error -122`. */
+export const EDQUOT = getSystemErrorName(-system.errno.EDQUOT);
+const ESTALE = getSystemErrorName(-system.errno.ESTALE);
+const ENOLCK = getSystemErrorName(-system.errno.ENOLCK);
 
 /** What the system lacks, by error code. */
 const LACKS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
+  [EDQUOT]: 'the disk quota is used up',
   EFBIG: 'a file would be larger than the limit of files (`ulimit -f`)',
   EMFILE: 'too many files are open: raise the limit of open files (`ulimit -n`)',
   ENFILE: 'too many files are open on this machine',
   EIO: 'the disk cannot be read or written',
+  EROFS: 'the file system is read-only',
+  [ESTALE]: 'a network file system has lost the file',
+  [ENOLCK]: 'another program has locked a file, or its file system has no locks',
   ENOMEM: 'the system gives no more memory: raise the limit of the address space (`ulimit -v`), or of the container',
   // Node searches for a package by opening files, and takes one that it cannot open for missing.
   ERR_MODULE_NOT_FOUND:
@@ -113,8 +124,13 @@ const LACKS: Readonly<Record<string, string>> = {
 const SAID: Readonly<Record<string, string>> = {
   'too many open files': 'EMFILE',
   'no space left': 'ENOSPC',
-  'disk quota': 'EDQUOT',
+  'disk quota': EDQUOT,
   'file too large': 'EFBIG',
+  'input/output error': 'EIO',
+  'fsync failed': 'EIO',
+  'read-only file system': 'EROFS',
+  'stale file handle': ESTALE,
+  'could not set lock': ENOLCK,
 };
 const DUCKDB = new RegExp(`(?:IO|FATAL|INTERNAL|TransactionContext) Error: .*(${Object.keys(SAID).join('|')})`, 'iu');
 /** Node loads WebAssembly to read HTTP, for which V8 reserves 10 GiB of address space. */

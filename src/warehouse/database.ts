@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { formatSeconds } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { systemLack } from '../core/fs.ts';
 import { interrupts } from '../core/interrupts.ts';
 import { readSize } from '../core/size.ts';
 import type { SqlFiles } from './sql-files.ts';
@@ -110,9 +111,18 @@ function createSpillFolder(root: string): Promise<string | undefined> {
 export const PUBLISH_AGAIN =
   'the next `tidemark pull` publishes it again from the working file; without one, restore a backup';
 
-/** @throws TidemarkError DATA with DuckDB's message if the file is not a database, or corrupt. */
+/**
+ * @throws TidemarkError DATA with DuckDB's message if the file is not a database, or corrupt; INCOMPLETE where the system lacks something, which
+ * says nothing about the file; LOCKED
+ */
 export function openInstance(file: string, settings: Readonly<Record<string, string>>) {
   return DuckDBInstance.create(file, settings).catch((cause: unknown) => {
+    if (/Could not set lock/iu.test(firstLine(cause))) {
+      const hint = 'close it there; a file system without locks, such as some of NFS, gives none to anybody';
+      throw new TidemarkError('LOCKED', `another program has ${file} open`, { hint, cause });
+    }
+    const lack = systemLack(cause);
+    if (lack !== undefined) throw new TidemarkError('INCOMPLETE', `${file} cannot be opened: ${lack}`, { cause });
     const hint = isOfLaterVersion(cause)
       ? 'run the later version that has written it'
       : settings.access_mode && PUBLISH_AGAIN;

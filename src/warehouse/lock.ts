@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 // biome-ignore lint/style/noRestrictedImports: only the system knows whether the owner of a lock is alive
 import { kill, pid } from 'node:process';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../core/fs.ts';
+import { makeFolder, PRIVATE_FILE, systemLack, writeFileAtomic } from '../core/fs.ts';
 import { nativeError } from '../core/native.ts';
 
 /** Who holds a lock, as shown to other processes. */
@@ -234,7 +234,7 @@ function tryLockFile(fd: number, file: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
-    throw new TidemarkError('UNSAFE', `${file} cannot be locked: ${errorMessage(error)}`, {
+    throw new TidemarkError('UNSAFE', `${file} cannot be locked: ${systemLack(error) ?? errorMessage(error)}`, {
       hint: 'put `data` on a file system with locks, such as a local one',
       cause: error,
     });

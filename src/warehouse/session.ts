@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { type Config, meshMounts } from '../config/config.ts';
 import { loadPolicy, type PolicyRow } from '../config/policy.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
+import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { isPresent, overlayRoots } from '../core/paths.ts';
 import { replaceByCompact, writeCompactCopy } from './compact.ts';
@@ -177,14 +177,8 @@ async function openWorkingCopy(paths: LockedSession['paths'], memoryLimit: strin
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {
-    if (/Conflicting lock|Could not set lock/iu.test(String(error))) {
-      throw new TidemarkError('LOCKED', `another program has ${paths.work} open`, {
-        hint: 'query the published data/warehouse.duckdb instead, and close the working file',
-        cause: error,
-      });
-    }
-    const isWhole = systemLack(error) !== undefined || isOfLaterVersion(error);
-    if (isWhole || /permission denied/iu.test(String(error))) throw error;
+    const isOther = error instanceof TidemarkError && error.code !== 'DATA';
+    if (isOther || isOfLaterVersion(error) || /permission denied/iu.test(String(error))) throw error;
     throw new CorruptDatabaseError(firstLine(error), { cause: error });
   }
 }
@@ -241,8 +235,8 @@ export async function assertReadable(published: string): Promise<void> {
   try {
     await access(published, constants.R_OK);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOTDIR') throw cause; // its folder is a file
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    if (!['ENOENT', 'EACCES', 'EPERM'].includes(code)) throw cause;
     const isMissing = code === 'ENOENT' && !isPresent(published);
     const [message, hint] = isMissing
       ? [

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { isMemoryError, TidemarkError } from '../core/errors.ts';
-import { ignoreMissing, systemLack } from '../core/fs.ts';
+import { EDQUOT, ignoreMissing, systemLack } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import { landingBytes, landingDirectory, listLandings } from '../landing/store.ts';
 import { type Database, firstLine } from './database.ts';
@@ -30,7 +30,7 @@ export function classifyStorageError(error: unknown): 'disk-full' | 'corrupt' | 
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if (inner instanceof CorruptDatabaseError) return 'corrupt';
     if (inner instanceof TidemarkError) continue;
-    if ('code' in inner && (inner.code === 'ENOSPC' || inner.code === 'EDQUOT')) return 'disk-full';
+    if ('code' in inner && (inner.code === 'ENOSPC' || inner.code === EDQUOT)) return 'disk-full';
     const message = firstLine(inner);
     if (!INTERNAL.test(message)) continue;
     if (DISK_FULL.test(message)) return 'disk-full';

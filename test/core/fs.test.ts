@@ -1,8 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { getSystemErrorName } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { fileSystemError, writeFileAtomic } from '../../src/core/fs.ts';
+import { fileSystemError, systemLack, writeFileAtomic } from '../../src/core/fs.ts';
+import { classifyStorageError } from '../../src/warehouse/storage.ts';
 
 function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
@@ -42,4 +44,39 @@ test('the error of a path has the path and the reason; another error is not one'
     reason: expect.stringMatching(/^(?:file already exists|not a directory)$/u),
   });
   expect(fileSystemError(new Error('EACCES'))).toBeUndefined();
+});
+
+test('a path that the system holds, such as a file that is mounted, is one that the user can correct', () => {
+  const error = Object.assign(new Error("EBUSY: resource busy or locked, rename 'a.part' -> '/mnt/a'"), {
+    ...{ code: 'EBUSY', syscall: 'rename', path: 'a.part', dest: '/mnt/a' },
+  });
+  expect(fileSystemError(error)).toEqual({ path: '/mnt/a', reason: 'resource busy or locked' });
+});
+
+test.each([
+  ['EDQUOT', 'the disk quota is used up'],
+  ['ESTALE', 'a network file system has lost the file'],
+  ['EIO', 'the disk cannot be read or written'],
+  ['EROFS', 'the file system is read-only'],
+  ['ENOLCK', 'another program has locked a file, or its file system has no locks'],
+] as const)('what a call lacks that failed with %s is known, also where Node has no name for it', (name, lack) => {
+  const code = getSystemErrorName(-constants.errno[name]);
+  const error = Object.assign(new Error(`${code}: write`), { code });
+  expect([systemLack(error), classifyStorageError(error)]).toEqual([lack, name === 'EDQUOT' ? 'disk-full' : undefined]);
+});
+
+test.each([
+  ['FATAL Error: Failed to create checkpoint because of error: fsync failed!', 'the disk cannot be read or written'],
+  ['IO Error: Could not write file "/d/w": Input/output error', 'the disk cannot be read or written'],
+  [
+    'TransactionContext Error: Failed to commit: Could not fsync file "/d/w": Read-only file system',
+    'the file system is read-only',
+  ],
+  ['IO Error: Cannot open file "/d/w": Stale file handle', 'a network file system has lost the file'],
+  [
+    'IO Error: Could not set lock on file "/lake/_staging/1": Conflicting lock is held in PID 0.',
+    'another program has locked a file, or its file system has no locks',
+  ],
+])('what DuckDB lacks is known: %s', (message, lack) => {
+  expect(systemLack(new Error(message))).toBe(lack);
 });

@@ -182,6 +182,20 @@ test('a ledger of another account is not taken for a damaged one', async () => {
   }
 });
 
+test.skipIf(process.platform !== 'linux')(
+  'a ledger that the disk cannot read is not taken for a damaged one: nobody is told to replace or accept it',
+  async () => {
+    const folder = await tempFolder();
+    await symlink('/proc/self/mem', join(folder, 'ledger.ndjson'));
+    const error = await inspectLedger(folder, NOTHING_SEEN).catch((thrown: TidemarkError) => thrown);
+    expect(error).toMatchObject({
+      code: 'INCOMPLETE',
+      message: expect.stringMatching(/ledger\.ndjson cannot be read: the disk cannot be read or written$/u),
+      hint: undefined,
+    });
+  },
+);
+
 describe('playbook ledger --settle', () => {
   test('reads an unconfirmed action again, and records what became of it', async () => {
     const plan = await harness.useApprovedPlan();

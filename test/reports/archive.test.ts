@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { archiveFiles } from '../../src/tell/reports/archive.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 const day = (date: number) => `2026-11-${String(date).padStart(2, '0')}T02:15:00Z`;
 
@@ -22,6 +24,17 @@ describe('the archive and the index', () => {
     const then = JSON.parse(await readFile(join(out, 'archive', '2026-11-02', 'drift.json'), 'utf8'));
     expect(then).toMatchObject({ as_of: day(2), summary: { drifted: 1 } });
     expect(await readdir(out)).not.toContainEqual(expect.stringContaining('.next'));
+  });
+
+  it('keep a file as it was where its copy fails', async () => {
+    const out = await tempFolder();
+    const archived = join(out, 'archive', '2026-11-01');
+    await mkdir(archived, { recursive: true });
+    await writeFile(join(archived, 'drift.json'), 'whole');
+    await mkdir(join(out, 'drift.json'));
+    await expect(archiveFiles(out, '2026-11-01', ['drift.json'])).rejects.toThrow();
+    expect(await readdir(archived)).toEqual(['drift.json']);
+    expect(await readFile(join(archived, 'drift.json'), 'utf8')).toBe('whole');
   });
 
   it('remove reports of earlier times that were written more than reportDays ago', async () => {

@@ -51,7 +51,7 @@ async function answer(request: QueryRequest): Promise<void> {
 function toMessage(error: unknown): FromChild {
   const known = error instanceof TidemarkError ? error : undefined;
   const unusable = fileSystemError(error);
-  const lack = systemLack(error) ?? (unusable && `${unusable.path} cannot be used: ${unusable.reason}`);
+  const lack = unusable ? `${unusable.path} cannot be used: ${unusable.reason}` : systemLack(error);
   return {
     kind: 'error',
     code: known?.code ?? (lack === undefined ? 'DATA' : 'INCOMPLETE'),

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { MailAddress } from '../../config/mail.ts';
-import { makeFolder, PRIVATE_FILE } from '../../core/fs.ts';
+import { writeFileAtomic } from '../../core/fs.ts';
 
 export type Attachment = Readonly<Record<'name' | 'type' | 'text', string>>;
 
@@ -99,7 +99,6 @@ export async function writeEml(message: Message, from: MailAddress, output: stri
   const options = await toMailOptions(message, from, output);
   const { message: bytes } = await transport.sendMail(options);
   const path = join(output, 'mail', `${fileNamePart(message.job)}.${fileNamePart(message.to.address)}.eml`);
-  await makeFolder(dirname(path));
-  await writeFile(path, bytes as Buffer, { mode: PRIVATE_FILE });
+  await writeFileAtomic(path, bytes as Buffer);
   return { path, attached: options.attachments?.map(({ filename }) => String(filename)) ?? [] };
 }

@@ -1,4 +1,4 @@
-import { chmod, copyFile, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, open, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/warehouse/database.ts';
@@ -118,6 +118,26 @@ test('readers of a corrupt published file exit with 4, and the next run publishe
   expect((await place.tidemark(['pull', '--target', 'vault'])).exit).toBe(0);
   expect(await findInconsistencies(published)).toEqual([]);
 });
+
+/** The system answers a read of it as a disk does that cannot read a sector. */
+const UNREADABLE = '/proc/self/mem';
+
+test.skipIf(process.platform !== 'linux')(
+  'a file that the disk cannot read is not called corrupt: it stays where it is, and nobody is sent to a backup',
+  async () => {
+    const says = (file: string) => `error: ${file} cannot be opened: the disk cannot be read or written\n`;
+    for (const [file, words] of [
+      [published, ['status']],
+      [published, ['sql', 'select 1']],
+      [work, ['pull', '--target', 'vault']],
+    ] as const) {
+      await rm(file);
+      await symlink(UNREADABLE, file);
+      expect(await place.tidemark(words)).toMatchObject({ exit: 1, stderr: says(file) });
+    }
+    expect(await readdir(join(work, '..'))).toEqual(['warehouse.duckdb']);
+  },
+);
 
 test('a stale log beside the published file is removed without being replayed', async () => {
   await leaveLog(published, 'create table other as select 1');
