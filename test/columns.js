@@ -54,7 +54,7 @@ function readReader(path) {
 
 /** Names under which a table is read: its own, its history, and every view over one of these. */
 function namesOf(table, readers) {
-  const names = new Set([table, `${table}_history`, `${table}_at`]);
+  const names = new Set([table, `${table}_history`, `${table}_rows`, `${table}_at`]);
   for (let size = 0; size < names.size; ) {
     size = names.size;
     for (const reader of readers) {

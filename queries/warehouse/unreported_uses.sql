@@ -3,26 +3,24 @@
 -- all rules that read it.
 create or replace temp table unreported_uses as
 with
-  used as (
-    select *, workspace_names(nullif(workspaces, ''), workspace_count) as names
-    from (
-      select 'provider' as kind, target, name, source, version, workspaces, workspace_count from providers
-      union all
-      select 'module', target, name, source, version, workspaces, workspace_count from modules
-    )
+  unversioned as (
+    from named_workspaces('provider')
+    union all
+    from named_workspaces('module')
   )
 select
   target,
   kind,
   name,
   source,
-  full_source(kind, source) as full_source,
+  full_source,
   version,
   null::varchar as workspace_name,
   if(workspace_count is null, 'the service does not tell how many workspaces use it', 'the service counts more workspaces than it names') as why,
-from used
-where coalesce(workspace_count > coalesce(len(names), 0), true)
+from named_uses
+where coalesce(workspace_count > names, true)
 union all
-select target, kind, name, source, full_source(kind, source), null, unnest(names), 'the version that is used is not reported'
-from used
+select target, kind, name, source, full_source, null, workspace_name, 'the version that is used is not reported'
+from named_uses
+join unversioned using (use_id)
 where version is null;

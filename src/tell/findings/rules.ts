@@ -141,8 +141,9 @@ const RULE_MACROS = [
   'iso_time',
   'one_line',
   'agent_pool_users',
-  'workspace_names',
   'full_source',
+  'named_uses',
+  'named_workspaces',
   'versions_in_use_behind',
   'versions_in_use_refused',
   'management_policies',
@@ -152,7 +153,7 @@ const RULE_MACROS = [
   'unlisted_plugins',
 ] as const;
 
-/** The statements that make the macros for one connection. */
+/** The statements that make the macros for one connection, and the table that several of them read. */
 export function renderRuleMacros(files: SqlFiles): readonly string[] {
   const parts = { scope: 'temp ', no_use: quoteLiteral(NO_POOL_USE) };
   return RULE_MACROS.map((name) => files.render(`warehouse/${name}`, parts));
