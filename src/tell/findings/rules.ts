@@ -86,7 +86,7 @@ function parseRule(name: string, sql: string, tables: readonly Table[]) {
     many: header.many,
     repair: header.repair,
     /** Whether a person repairs what it finds, although a playbook lists it. */
-    isRepairedByHand: header.repaired_by === 'hand',
+    isRepairedByHand: parseRepairedBy(name, header.repaired_by),
     /** Its query, without the closing semicolon. */
     sql: sql.replace(/;\s*$/u, ''),
   };
@@ -99,6 +99,11 @@ function parseWithin(name: string, text: string): number {
   const [, count, unit] = /^(\d+) (minute|hour|day)s?$/u.exec(text) ?? [];
   if (count === undefined) return invalidHeader(name, 'within', 'is not a duration such as `2 hours`');
   return Number(count) * UNIT_MINUTES[unit as keyof typeof UNIT_MINUTES];
+}
+
+function parseRepairedBy(name: string, text: string | undefined): boolean {
+  if (text !== undefined && text !== 'hand') invalidHeader(name, 'repaired_by', 'is not `hand`');
+  return text === 'hand';
 }
 
 /** A rule of a source that nothing pulls would never be assessed, and look clean, and so would one that needs a column that nothing has. */
