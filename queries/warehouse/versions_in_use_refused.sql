@@ -56,8 +56,16 @@ qualify
 union all by name
 select target, null as subject_id, why as title, json_merge_patch('{}', json_object('source', full_source, 'version', version)) as detail, true as unknown
 from unreported_uses
-semi join judged
-  on judged.target = unreported_uses.target
-  and judged.name = full_source
-  and judged.version is not distinct from unreported_uses.version
-where unreported_uses.kind = product_kind and workspace_name is null;
+where
+  kind = product_kind
+  and workspace_name is null
+  and (
+    full_source is null
+    or exists (
+      from judged
+      where
+        judged.target = unreported_uses.target
+        and judged.name = full_source
+        and judged.version is not distinct from unreported_uses.version
+    )
+  );
