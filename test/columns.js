@@ -43,7 +43,7 @@ function listFiles(folder) {
 
 const MADE = /create or replace (?:view|macro) (\w+)/giu;
 /** A relation in SQL, or the table that a playbook acts on. */
-const READ = /(?:\b(?:from|join)\s+\(?(?:from\s+)?|\btable: ')(\w+)/giu;
+const READ = /(?:\b(?:from|join)\s+\(?(?:from\s+)?(?:stored_versions_at\(')?|\btable: ')(\w+)/giu;
 const captures = (text, pattern) => [...text.matchAll(pattern)].map(([, name]) => name);
 
 /** The words of a file, what it reads, and the views that it makes, which stand for the tables that they read. */
@@ -54,7 +54,7 @@ function readReader(path) {
 
 /** Names under which a table is read: its own, its history, and every view over one of these. */
 function namesOf(table, readers) {
-  const names = new Set([table, `${table}_history`, `${table}_rows`, `${table}_at`]);
+  const names = new Set([table, `${table}_history`, `${table}_at`]);
   for (let size = 0; size < names.size; ) {
     size = names.size;
     for (const reader of readers) {

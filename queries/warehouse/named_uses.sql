@@ -5,12 +5,10 @@ create or replace temp table named_uses as
 with
   held as (
     select 'provider' as kind, target, name, source, version, ordinal, workspace_count, null as registry_type
-    from providers_rows
-    where valid_to is null
+    from stored_versions_at('providers', 'infinity')
     union all
     select 'module', target, name, source, version, ordinal, workspace_count, registry_type
-    from modules_rows
-    where valid_to is null
+    from stored_versions_at('modules', 'infinity')
   ),
   members as (
     select 'provider' as kind, * from providers_members where valid_to is null

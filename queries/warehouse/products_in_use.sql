@@ -1,15 +1,13 @@
 -- grain: one row per provider and public module that the targets use, with its versions in use
--- It reads the stored rows, because the tables would assemble every list of workspaces.
 -- A private module is in the registry of its organization. Tables of a target that is no longer configured keep their rows, and say nothing.
 with
   used as (
     select target, 'providers' as view, 'provider' as kind, full_source('provider', source) as source, version
-    from providers_rows
-    where valid_to is null
+    from providers
     union all
     select target, 'modules' as view, 'module' as kind, full_source('module', source) as source, version
-    from modules_rows
-    where valid_to is null and registry_type is distinct from 'private'
+    from modules
+    where registry_type is distinct from 'private'
   )
 select
   kind,
