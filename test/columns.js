@@ -43,7 +43,7 @@ function listFiles(folder) {
 
 const MADE = /create or replace (?:view|macro) (\w+)/giu;
 /** A relation in SQL, or the table that a playbook acts on. */
-const READ = /(?:\b(?:from|join)\s+\(?(?:from\s+)?|\btable: ')(\w+)/giu;
+const READ = /(?:\b(?:from|join)\s+\(?(?:from\s+)?(?:stored_versions_at\(')?|\btable: ')(\w+)/giu;
 const captures = (text, pattern) => [...text.matchAll(pattern)].map(([, name]) => name);
 
 /** The words of a file, what it reads, and the views that it makes, which stand for the tables that they read. */

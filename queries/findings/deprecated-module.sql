@@ -37,5 +37,4 @@ select
   json_merge_patch('{}', json_object('workspace_name', workspace_name, 'source', full_source, 'version', version)) as detail,
   true as unknown,
 from unreported_uses
-semi join registry_releases_at($as_of) as releases on releases.source = full_source
-where kind = 'module'
+where kind = 'module' and (full_source is null or full_source in (select source from registry_releases_at($as_of)))

@@ -11,7 +11,7 @@
 with
   ranked as (
     select target, version, semver_key(version) as rank
-    from tf_versions
+    from stored_versions_at('tf_versions', $as_of)
   ),
   newest as (
     select target, arg_max(version, rank) as version, max(rank) as rank

@@ -29,7 +29,7 @@ select
   coalesce(name, volume_id) as subject_name,
   case
     when not listed then format('plugin {} does not list its snapshots', coalesce(plugin_id, '?'))
-    when may_count then 'a snapshot of it reports no time or one in the future, no readiness or no plugin'
+    when may_count then 'a snapshot that may be of it reports no volume, no time or one in the future, no readiness or no plugin'
     else format(
       'Volume {} {}',
       concat_ws('/', namespace, coalesce(name, volume_id)),

@@ -7,7 +7,8 @@ with
     select
       source,
       version,
-      if(product_kind = 'module', bool_or(deprecated), bool_and(unlisted)) as is_bad,
+      bool_or(deprecated) as deprecated,
+      bool_and(unlisted) as unlisted,
       any_value(warning) as warning,
       min(published_at) as published_at,
     from registry_releases_at(at_time)
@@ -15,11 +16,17 @@ with
   ),
   hosts as (select distinct split_part(source, '/', 1) as host from releases),
   judged as (
-    select used.*, releases.warning, releases.published_at, releases.is_bad is null as is_unknown
-    from (select * replace (full_source(product_kind, source) as source) from query_table(product_kind || 's')) as used
-    semi join hosts on hosts.host = split_part(used.source, '/', 1)
-    left join releases on releases.source = used.source and releases.version = used.version
-    where used.version is not null and releases.is_bad is distinct from false
+    select
+      used.* replace (full_source as source),
+      releases.warning,
+      releases.published_at,
+      if(product_kind = 'module', releases.deprecated, releases.unlisted) as is_bad,
+    from named_uses as used
+    semi join hosts on hosts.host = split_part(used.full_source, '/', 1)
+    left join releases on releases.source = used.full_source and releases.version = used.version
+    where used.kind = product_kind and used.version is not null
   )
-from (select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name from judged)
-where workspace_name <> '';
+select *, is_bad is null as is_unknown
+from judged
+join named_workspaces(product_kind) using (use_id)
+where is_bad is distinct from false;

@@ -7,7 +7,7 @@ create or replace {{scope}}macro versions_in_use_behind(product_kind) as table
 with
   ranked as (
     select *, case when ends_with(rank, '~') then '1' || rank else '0' || rank end as sort_key
-    from (select *, coalesce(semver_key(version), '') as rank from query_table(product_kind || 's') where version is not null)
+    from (select *, coalesce(semver_key(version), '') as rank from named_uses where kind = product_kind and version is not null)
   ),
   compared as (
     select
@@ -20,13 +20,13 @@ with
     from ranked
     left join (from versions_in_use where kind = product_kind) as policy
       on policy.target = ranked.target
-      and policy.name is not distinct from full_source(product_kind, ranked.source)
+      and policy.name is not distinct from ranked.full_source
       and policy.version = ranked.version
     window same as (partition by ranked.target, ranked.name, source)
   ),
   used as (
-    select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
     from compared
+    join named_workspaces(product_kind) using (use_id)
     where verdict = 'below recommended' or (coalesce(verdict, 'not covered') = 'not covered' and rank < newest_rank)
   ),
   behind as (
@@ -40,7 +40,6 @@ with
       any_value(versions_in_use) as versions_in_use,
       list(version order by rank, version) as versions,
     from used
-    where workspace_name <> ''
     group by target, workspace_name, name, source
   )
 select

@@ -8,12 +8,14 @@ with
     from versions_in_use where kind = product_kind and verdict in ('denied', 'below minimum', 'unknown')
   ),
   used as (
-    select judged.*, products.name as short_name, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
-    from query_table(product_kind || 's') as products
+    select judged.*, products.name as short_name, workspace_name
+    from named_uses as products
     join judged
       on judged.target = products.target
-      and judged.name = full_source(product_kind, products.source)
+      and judged.name = products.full_source
       and judged.version is not distinct from products.version
+    join named_workspaces(product_kind) using (use_id)
+    where products.kind = product_kind
   )
 select
   target,
@@ -46,7 +48,6 @@ select
   format('{} {}', name, version) as group_key,
   verdict = 'unknown' as unknown,
 from used
-where workspace_name <> ''
 qualify
   row_number() over (
     partition by target, subject_id
@@ -55,8 +56,16 @@ qualify
 union all by name
 select target, null as subject_id, why as title, json_merge_patch('{}', json_object('source', full_source, 'version', version)) as detail, true as unknown
 from unreported_uses
-semi join judged
-  on judged.target = unreported_uses.target
-  and judged.name = full_source
-  and judged.version is not distinct from unreported_uses.version
-where unreported_uses.kind = product_kind and workspace_name is null;
+where
+  kind = product_kind
+  and workspace_name is null
+  and (
+    full_source is null
+    or exists (
+      from judged
+      where
+        judged.target = unreported_uses.target
+        and judged.name = full_source
+        and judged.version is not distinct from unreported_uses.version
+    )
+  );

@@ -41,8 +41,8 @@ export const NO_ID = '';
 export interface AbsenceEvidence {
   /** The list, which is read when the subject is not found. @default the read itself is the list */
   readonly list?: Pick<GuardRead, 'operation' | 'params' | 'allPages'>;
-  /** The IDs in the list, an empty text for an item without one. */
-  readonly listIds: (list: unknown) => readonly string[];
+  /** The IDs in the list, an empty text for an item without one that may be the subject of these inputs. */
+  readonly listIds: (list: unknown, inputs: Readonly<Record<string, unknown>>) => readonly string[];
   /** The input that holds the ID of the subject. Nothing is verified where it is null. */
   readonly subject: string;
   /** The column of the warehouse that holds the other IDs; `within` restricts it to rows of one parent: column, input. */

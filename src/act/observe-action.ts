@@ -208,7 +208,7 @@ async function verifyRead(result: ReadResult, { operation, absence }: GuardRead,
     ? await remote.read(action.target, getOperation(listName), resolveParams(params, inputs), { allPages })
     : result;
   if (!list.found) return unproven(`${operation} and ${listName} answer "not found", which proves nothing`);
-  const ids = ask(() => new Set(absence.listIds(list.value)));
+  const ids = ask(() => new Set(absence.listIds(list.value, inputs)));
   if (ids.has(String(subject))) {
     return absence.list ? unproven(`${operation} answers "not found", and ${listName} contains it`) : PRESENT;
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTargets } from '../../src/config/config.ts';
 import { loadGuide } from '../../src/tell/findings/guide.ts';
+import { renderRuleMacros } from '../../src/tell/findings/rules.ts';
 import { readDigestData } from '../../src/tell/mail/digest-data.ts';
 import { selectSubjects } from '../../src/tell/reports/subjects.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, THRESHOLDS } from '../helpers/findings-warehouse.ts';
@@ -48,6 +49,23 @@ test('an evaluation replaces its findings in little memory', async () => {
   await database.transact(['merge_findings', 'insert_findings'].map((name) => files.read(`warehouse/${name}`)));
   const [counted] = await database.rows('select count(*) as findings, count(distinct finding_id) as ids from findings');
   expect(counted).toEqual({ findings: FINDINGS, ids: FINDINGS });
+});
+
+test('the workspaces of the versions of a module are found in little memory', async () => {
+  const { database, files } = warehouse;
+  await database.script(`
+    insert into modules_rows by name
+    select 'acme' as target, 'vpc' as name, version, ${FINDINGS} as workspace_count, timestamptz '${NIGHT}' as valid_from
+    from (values ('1.0.0'), ('2.0.0')) as versions(version);
+    insert into modules_members by name
+    select modules_rows.target, name, version, subject_name as member, 1 as nth, 1 as rank, valid_from
+    from modules_rows, findings;`);
+  await limitMemory(80); // the lists of all of them need more than 100
+  await database.script([...renderRuleMacros(files), files.read('warehouse/unreported_uses')].join('\n'));
+  const rows = await database.rows(`
+    select count(*)::int as behind, count(*) filter (unknown)::int as unknown, min(group_key) as version
+    from versions_in_use_behind('module')`);
+  expect(rows).toEqual([{ behind: FINDINGS, unknown: 0, version: 'vpc 1.0.0' }]);
 });
 
 test('the first findings of a report are found in little memory', async () => {

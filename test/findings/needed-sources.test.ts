@@ -123,6 +123,7 @@ describe('the header of a rule', () => {
     ['-- within: soon\n', '`-- within: …` is not a duration such as `2 hours`'],
     ['-- proves: everything\n', '`-- proves: …` is not `complete listing of SOURCE, …`'],
     ['-- proves: complete listing of keys\n', '`-- proves: …` names keys, which is not in `sources`'],
+    ['-- repaired_by: human\n', '`-- repaired_by: …` is not `hand`'],
   ])('%s is refused', async (header, problem) => {
     const warehouse = await withRule(header);
     await pullVolumes(warehouse, FIRST);

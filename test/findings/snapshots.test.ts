@@ -73,6 +73,8 @@ describe('snapshots', () => {
         ].map((id) => volume(id)),
         volume('no-external-id', { external_id: null }),
         volume('cannot-list', { plugin_id: 'nfs' }),
+        volume('covered', { plugin_id: 'zfs' }),
+        volume('perhaps-covered', { plugin_id: 'zfs' }),
         volume('other-plugin', { external_id: 'ext-edge', plugin_id: 'efs' }),
       ],
     });
@@ -93,11 +95,19 @@ describe('snapshots', () => {
         snapshot('s-old', 'edge', OVER_90),
         snapshot('s-gone', 'nowhere', NOW),
         snapshot('s-unregistered', 'unregistered', NOW),
-        snapshot('s-sourceless', null, NOW),
+        snapshot('s-sourceless', null, NOW, { is_ready: false }),
+        snapshot('s-sourceless-zfs', null, NOW, { plugin_id: 'zfs' }),
+        snapshot('s-sourceless-old', null, OVER_7, { plugin_id: 'efs' }),
+        snapshot('s-covered', 'covered', NOW, { plugin_id: 'zfs' }),
         snapshot('s-nfs', 'nowhere', NOW, { plugin_id: 'nfs' }),
         snapshot('s-nfs-old', 'nowhere', OVER_90, { plugin_id: 'nfs' }),
       ],
-      volume_snapshot_listings: [listing('ebs', true), listing('efs', true), listing('nfs', false)],
+      volume_snapshot_listings: [
+        listing('ebs', true),
+        listing('efs', true),
+        listing('nfs', false),
+        listing('zfs', true),
+      ],
     });
     await warehouse.pull(NOW, 'other', 'volumes', { volumes: [volume('nowhere')] });
     await warehouse.pull(NOW, 'other', 'external_volumes', { external_volume_listings: [listing('ebs', true)] });
@@ -120,6 +130,7 @@ describe('snapshots', () => {
       unknown: [
         'default/cannot-list',
         'default/no-external-id',
+        'default/perhaps-covered',
         'default/readiness-unreported',
         'default/to-come',
         'default/undated',

@@ -118,3 +118,21 @@ test.each([
     { subject_id: 'd net registry/x', state: 'resolved' },
   ]);
 });
+
+test.each([
+  ['module-sprawl', 'modules', 'source'],
+  ['module-sprawl', 'modules', 'name'],
+  ['provider-sprawl', 'providers', 'source'],
+])('%s: without its name or source, a row may be of any', async (rule, table, lacks) => {
+  const warehouse = await createFindingsWarehouse();
+  const newest = [used('net', '2.0.0', 'a'), { ...used('dns', '2.0.0', 'a'), source: 'registry/dns' }];
+  const older = [used('net', '1.0.0', 'b'), { ...used('dns', '1.0.0', 'b'), source: 'registry/dns' }];
+  await warehouse.pull(NOW, 'acme', table, { [table]: [...newest, ...older] });
+  await warehouse.evaluate(NOW);
+  await warehouse.pull(LATER, 'acme', table, { [table]: [...newest, { ...older[0], [lacks]: null }] });
+  await warehouse.evaluate(LATER);
+  expect(await warehouse.findings(rule)).toMatchObject([
+    { subject_id: 'b dns registry/dns', state: 'resolved' },
+    { subject_id: 'b net registry/x', state: 'open', unassessed_since: expect.any(String) },
+  ]);
+});

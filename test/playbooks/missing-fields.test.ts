@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Plan } from '../../src/act/plan-file.ts';
+import { findLongerPlugins, readRegisteredVolumes } from '../../src/act/playbooks/lib/scheduler.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
@@ -188,6 +189,18 @@ describe('a subject of which the service tells nothing', () => {
     ],
   ])('is unknown to %s where one item of the answer cannot be read', async (name, path, answer, result) => {
     expect(await applyTo(name, ({ guard: { inputs } }) => answer(inputs), path)).toMatchObject(result);
+  });
+
+  test('is in doubt for the volumes of its plugin alone where a registered volume does not tell its external one', () => {
+    const volumes = [{ ExternalID: 'e1', PluginID: 'ab' }, { PluginID: 'ab' }, { ExternalID: '', PluginID: 'ef' }];
+    const listIds = (plugin_id: string) => readRegisteredVolumes.absence?.listIds(volumes, { plugin_id });
+    expect(['ab', 'ab12', 'ef', 'cd'].map(listIds)).toEqual([['e1', ''], ['e1', ''], ['e1', ''], ['e1']]);
+  });
+
+  test('may be of a plugin with a longer ID where its plugin cannot be read', () => {
+    const snapshots = { found: true, value: [{ PluginID: 'ab' }, { PluginID: null }, {}, { PluginID: 7 }] } as const;
+    const find = (plugin_match: 'exact' | 'prefix') => findLongerPlugins({ plugin_id: 'ab', plugin_match }, snapshots);
+    expect([find('exact'), find('prefix')]).toEqual([[], ['ab…']]);
   });
 
   test('is unknown to reap-dead-agents without the ping that the plan has', async () => {

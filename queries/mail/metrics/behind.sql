@@ -7,13 +7,13 @@
 with
   newest as (
     select max(semver_key(version)) filter (where ends_with(semver_key(version), '~')) as key
-    from tf_versions_at($as_of)
+    from stored_versions_at('tf_versions', $as_of)
     where target in (select target from mail_routes)
   ),
   newest_before as (
     select max(semver_key(version)) filter (where ends_with(semver_key(version), '~')) as key
-    from tf_versions_at($since)
-    where target in (select target from mail_routes)
+    from stored_versions_at('tf_versions', $since)
+    where target in (select target from mail_routes) and history_reaches($since::timestamptz)
   )
 select
   count(*) filter (where present and semver_key(mine.version) < newest.key) as value,

@@ -45,21 +45,39 @@ with
     select target, 'service', subject_id, null, null, finding_id, severity
     from current_findings
     where subject_type = 'leaf certificate'
+  ),
+  -- grouped twice: DuckDB keeps in memory what it counts as distinct
+  counted as (
+    select
+      target,
+      kind,
+      name,
+      count(*) filter (severity = 'critical') as critical,
+      count(*) filter (severity = 'warning') as warning,
+      count(*) filter (severity = 'info') as info,
+    from (select distinct target, kind, name, finding_id, severity from affected)
+    group by target, kind, name
+  ),
+  projects as (
+    select target, kind, name, format('{:,} of {:,}', count(*), any_value(in_project)) as workspaces
+    from (select distinct target, kind, name, external_id, in_project from affected where kind = 'project')
+    group by target, kind, name
   )
 select
-  target,
-  name,
-  kind,
-  if(kind = 'project', format('{:,} of {:,}', count(distinct external_id), any_value(in_project)), null) as workspaces,
-  count(distinct finding_id) filter (severity = 'critical') as critical,
-  count(distinct finding_id) filter (severity = 'warning') as warning,
-  count(distinct finding_id) filter (severity = 'info') as info,
+  counted.target,
+  counted.name,
+  counted.kind,
+  workspaces,
+  critical,
+  warning,
+  info,
   concat_ws(
     ', ',
     nullif(format('{:,} critical', critical), '0 critical'),
     case warning when 0 then null when 1 then '1 warning' else format('{:,} warnings', warning) end,
     nullif(format('{:,} info', info), '0 info')
   ) as findings,
-from affected
-group by target, kind, name
-order by critical desc, warning desc, info desc, kind, name, target;
+from counted
+left join projects
+  on projects.target = counted.target and projects.kind = counted.kind and projects.name is not distinct from counted.name
+order by critical desc, warning desc, info desc, counted.kind, counted.name, counted.target;

@@ -1,7 +1,7 @@
 -- grain: one row per storage plugin with registered volumes
 -- title: Volumes by protection
 -- sources: volume_snapshots, volumes
--- about: Protected is a volume with a ready snapshot within the allowed days. It is not known for a plugin that cannot list its snapshots, and where a snapshot lacks its time, its readiness or its plugin.
+-- about: Protected is a volume with a ready snapshot within the allowed days. It is not known for a plugin that cannot list its snapshots, and where a snapshot lacks its volume, its time, its readiness or its plugin.
 -- empty: No volume is registered.
 -- labels: plugin_id=Plugin; protection=Volumes; volumes=In all
 -- strips: protection=bar

@@ -86,7 +86,7 @@ function parseRule(name: string, sql: string, tables: readonly Table[]) {
     many: header.many,
     repair: header.repair,
     /** Whether a person repairs what it finds, although a playbook lists it. */
-    isRepairedByHand: header.repaired_by === 'hand',
+    isRepairedByHand: parseRepairedBy(name, header.repaired_by),
     /** Its query, without the closing semicolon. */
     sql: sql.replace(/;\s*$/u, ''),
   };
@@ -99,6 +99,11 @@ function parseWithin(name: string, text: string): number {
   const [, count, unit] = /^(\d+) (minute|hour|day)s?$/u.exec(text) ?? [];
   if (count === undefined) return invalidHeader(name, 'within', 'is not a duration such as `2 hours`');
   return Number(count) * UNIT_MINUTES[unit as keyof typeof UNIT_MINUTES];
+}
+
+function parseRepairedBy(name: string, text: string | undefined): boolean {
+  if (text !== undefined && text !== 'hand') invalidHeader(name, 'repaired_by', 'is not `hand`');
+  return text === 'hand';
 }
 
 /** A rule of a source that nothing pulls would never be assessed, and look clean, and so would one that needs a column that nothing has. */
@@ -141,8 +146,9 @@ const RULE_MACROS = [
   'iso_time',
   'one_line',
   'agent_pool_users',
-  'workspace_names',
   'full_source',
+  'named_uses',
+  'named_workspaces',
   'versions_in_use_behind',
   'versions_in_use_refused',
   'management_policies',
@@ -152,7 +158,7 @@ const RULE_MACROS = [
   'unlisted_plugins',
 ] as const;
 
-/** The statements that make the macros for one connection. */
+/** The statements that make the macros for one connection, and the table that several of them read. */
 export function renderRuleMacros(files: SqlFiles): readonly string[] {
   const parts = { scope: 'temp ', no_use: quoteLiteral(NO_POOL_USE) };
   return RULE_MACROS.map((name) => files.render(`warehouse/${name}`, parts));

@@ -27,7 +27,7 @@ export function evidence(id: readonly string[], subject: string, place: string, 
 /** The same of a list that lacks what an action adds: to create one too many is all that a wrong list could cause. */
 export function additionEvidence(...args: Parameters<typeof evidence>): AbsenceEvidence {
   const { listIds, ...own } = evidence(...args);
-  return { ...own, listIds: (items) => listIds(items).filter((id) => id !== NO_ID), provenWhenNoneKnown: true };
+  return { ...own, listIds: (...list) => listIds(...list).filter((id) => id !== NO_ID), provenWhenNoneKnown: true };
 }
 
 /**

@@ -15,12 +15,22 @@ export const readVolume = readSubject(
   { of: CSI, id: 'ID' },
 );
 
-/** Every registered volume. It lacks one for an external volume that is not registered. */
-export const readRegisteredVolumes = readPages(
-  'scheduler.volumes.list',
-  CSI,
-  evidence(['ExternalID'], 'external_id', 'volumes.external_id'),
-);
+const volumeEvidence = evidence(['ExternalID'], 'external_id', 'volumes.external_id');
+
+/**
+ * Every registered volume. It lacks one for an external volume that is not registered. One without an external ID may be any of its
+ * plugin, and none of another.
+ */
+export const readRegisteredVolumes = readPages('scheduler.volumes.list', CSI, {
+  ...volumeEvidence,
+  listIds: (volumes, inputs) => {
+    const mayBe = (plugin: string | null) => plugin === null || String(inputs.plugin_id).startsWith(plugin);
+    const told = (listAt(volumes) ?? []).filter(
+      (item) => textAt(item, 'ExternalID') ?? mayBe(textAt(item, 'PluginID')),
+    );
+    return volumeEvidence.listIds(told, inputs);
+  },
+});
 
 /** The volumes in the storage provider. */
 export const readExternalVolumes = {
@@ -78,7 +88,10 @@ export function choosePluginMatch({ flavor }: Target): MatchedPlugin['plugin_mat
 /** The plugins of registered volumes and of snapshots whose ID begins with another plugin's: a request for that one may hit them. */
 export function findLongerPlugins({ plugin_id, plugin_match }: MatchedPlugin, ...lists: readonly ReadResult[]) {
   if (plugin_match === 'exact') return [];
-  const ids = lists.flatMap(responseItems).flatMap((item) => textAt(item, 'PluginID') ?? []);
+  const ids = lists.flatMap(responseItems).flatMap((item) => {
+    const id = valueAt(item, 'PluginID') ?? '';
+    return typeof id === 'string' ? id : `${plugin_id}…`; // one that cannot be read may begin so
+  });
   return [...new Set(ids)].filter((id) => id !== plugin_id && id.startsWith(plugin_id)).sort();
 }
 
