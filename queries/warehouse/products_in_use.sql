@@ -3,10 +3,10 @@
 with
   used as (
     select 'provider' as kind, full_source('provider', source) as source, version
-    from providers
+    from stored_versions_at('providers', 'infinity')
     union all
     select 'module' as kind, full_source('module', source) as source, version
-    from modules
+    from stored_versions_at('modules', 'infinity')
     where registry_type is distinct from 'private'
   )
 select
