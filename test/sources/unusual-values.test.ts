@@ -250,18 +250,37 @@ test('what a list has twice counts once, and what differs between the two is unk
   ]);
 });
 
-test('the purpose of a key in a provider may be a list, or a text with commas', async () => {
-  const place = await answering({
+test('the purpose of a key in a provider may be a list, or a text with commas; its order has no meaning', async () => {
+  const at = (name: string) => `/v1/keymgmt/kms/cloud/key/${name}`;
+  const bodies: Record<string, unknown> = {
     '/v1/keymgmt/kms': { data: { keys: ['cloud'] } },
     '/v1/keymgmt/kms/cloud/key': { data: { keys: ['list', 'none', 'text'] } },
-    '/v1/keymgmt/kms/cloud/key/list': { data: { name: 'a', purpose: ['encrypt', 'decrypt'] } },
-    '/v1/keymgmt/kms/cloud/key/none': { data: { name: 'b', purpose: '' } },
-    '/v1/keymgmt/kms/cloud/key/text': { data: { name: 'c', purpose: 'encrypt, decrypt' } },
-  });
+    [at('list')]: { data: { name: 'a', purpose: ['encrypt', 'decrypt'] } },
+    [at('none')]: { data: { name: 'b', purpose: '' } },
+    [at('text')]: { data: { name: 'c', purpose: 'encrypt, decrypt' } },
+  };
+  const place = await answering(bodies);
   await place.pull(['--source', 'key_distributions']);
-  expect(await place.rows('select key_name, purpose from key_distributions order by 1')).toEqual([
-    { key_name: 'list', purpose: ['encrypt', 'decrypt'] },
+  bodies[at('list')] = { data: { name: 'a', purpose: ['decrypt', 'encrypt'] } };
+  await place.pull(['--source', 'key_distributions']);
+  expect(await place.rows('select key_name, purpose from key_distributions_history order by 1')).toEqual([
+    { key_name: 'list', purpose: ['decrypt', 'encrypt'] },
     { key_name: 'none', purpose: null },
-    { key_name: 'text', purpose: ['encrypt', 'decrypt'] },
+    { key_name: 'text', purpose: ['decrypt', 'encrypt'] },
+  ]);
+});
+
+test('the nodes that an external volume is attached to have no order', async () => {
+  const list = (...nodes: readonly string[]) => ({ Volumes: [{ ExternalID: 'e', PublishedExternalNodeIDs: nodes }] });
+  const bodies: Record<string, unknown> = {
+    '/v1/volumes': [{ ID: 'v', PluginID: 'ab' }],
+    '/v1/volumes/external': list('b', 'a'),
+  };
+  const place = await answering(bodies);
+  await place.pull(['--source', 'external_volumes']);
+  bodies['/v1/volumes/external'] = list('a', 'b');
+  await place.pull(['--source', 'external_volumes']);
+  expect(await place.rows('select published_node_ids as nodes from external_volumes_history')).toEqual([
+    { nodes: ['a', 'b'] },
   ]);
 });
