@@ -122,7 +122,7 @@ test('a number or truth value that cannot be read is unknown, and the rows besid
   const place = await answering({
     '/v1/volumes': [
       { ID: 'v1', ...odd },
-      { ID: 'v2', CurrentReaders: 1 },
+      { ID: 'v2', CurrentReaders: 1, ResourceExhausted: '2026-10-01 02:15:00' },
     ],
     '/v1/volume/csi/v1': { ID: 'v1', Capacity: 'large', ...maps },
     '/v1/volume/csi/v2': { ID: 'v2', Capacity: '1024', ReadAllocs: {}, WriteAllocs: {} },
@@ -144,7 +144,7 @@ test('a number or truth value that cannot be read is unknown, and the rows besid
     ...{ controllers_healthy: '2', controller_required: 'true', nodes_healthy: '3', resource_exhausted: null },
     ...{ capacity_bytes: null, nodes_expected: null, controllers_expected: null },
   });
-  expect(second).toMatchObject({ current_readers: '1', capacity_bytes: '1024' });
+  expect(second).toMatchObject({ current_readers: '1', capacity_bytes: '1024', resource_exhausted: '1790820900' });
   const external = `select external_id, is_abnormal, capacity_bytes::int as bytes, published_node_ids as nodes from external_volumes
     where plugin_id = 'ab' order by 1`;
   expect(await place.rows(external)).toEqual([
