@@ -35,7 +35,7 @@ const MAX_TIME_MS = 8.64e15;
 /** A time as services write it, in every form that the macro `read_time` reads; undefined for none, and for anything else. */
 export function readTime(value: unknown): Date | undefined {
   const text = isScalar(value) ? String(value) : '';
-  if (!/^\d+(?:\.\d+)?(?:e\+?\d+)?$/iu.test(text)) return parseTimestamp(text.toUpperCase().replace(GO_ZONE, '$1:$2'));
+  if (!/^\d+(?:\.\d+)?(?:e\+?\d+)?$/iu.test(text)) return parseTimestamp(text.replace(GO_ZONE, '$1:$2'));
   const count = Number(text);
   const ms = count >= 1e17 ? count / 1e6 : count >= 1e14 ? count / 1e3 : count >= 1e11 ? count : count * 1e3; // its unit follows from its size
   return count > 0 && ms <= MAX_TIME_MS ? new Date(Math.floor(ms)) : undefined;
