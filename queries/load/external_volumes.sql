@@ -54,7 +54,7 @@ select
   item ->> 'SnapshotID' as snapshot_id,
   case
     when json_type(item -> 'PublishedExternalNodeIDs') = 'ARRAY'
-      then list_filter((item -> 'PublishedExternalNodeIDs')::varchar[], lambda id: id <> '') -- an empty ID is no node
+      then list_sort(list_filter((item -> 'PublishedExternalNodeIDs')::varchar[], lambda id: id <> '')) -- an empty ID is no node
   end as published_node_ids,
   try_cast(item ->> 'IsAbnormal' as boolean) as is_abnormal,
   item ->> 'Status' as status,

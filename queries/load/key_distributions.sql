@@ -15,10 +15,12 @@ select
   key_name,
   data ->> 'name' as distributed_name,
   data ->> 'protection' as protection,
-  case json_type(data -> 'purpose')
-    when 'ARRAY' then (data -> 'purpose')::varchar[]
-    when 'VARCHAR' then list_transform(string_split(nullif(data ->> 'purpose', ''), ','), lambda word: trim(word))
-  end as purpose,
+  list_sort(
+    case json_type(data -> 'purpose')
+      when 'ARRAY' then (data -> 'purpose')::varchar[]
+      when 'VARCHAR' then list_transform(string_split(nullif(data ->> 'purpose', ''), ','), lambda word: trim(word))
+    end
+  ) as purpose,
   data -> 'versions' as versions,
   json_merge_patch(data, '{"name": null, "protection": null, "purpose": null, "versions": null}') as extra,
 from responses

@@ -82,11 +82,10 @@ select
   try_cast(listed."ControllersExpected" as bigint) as controllers_expected,
   try_cast(listed."NodesHealthy" as bigint) as nodes_healthy,
   try_cast(listed."NodesExpected" as bigint) as nodes_expected,
-  case
-    when exhausted like '0001-01-01T%' then 0
-    when exhausted like '%-%T%' then epoch(exhausted::timestamptz)::bigint
-    else try_cast(exhausted as bigint)
-  end as resource_exhausted,
+  coalesce(
+    try_cast(exhausted as bigint),
+    if(exhausted like '0001-01-01%', 0, epoch(try(read_time(exhausted)))::bigint)
+  ) as resource_exhausted,
   try_cast(listed."CreateIndex" as ubigint) as create_index,
   try_cast(listed."ModifyIndex" as ubigint) as modify_index,
   volume."RequestedCapabilities" as requested_capabilities,

@@ -18,6 +18,6 @@ create or replace {{scope}}macro read_time(value) as coalesce(
           end
         )[1]
       )
-    else regexp_replace(nullif(value, ''), ' ?([+-]\d\d)(\d\d) \w+$', '\1:\2')::timestamptz
+    else regexp_replace(nullif(value, ''), ' ?([+-]\d\d)(\d\d) [\w+-]+$', '\1:\2')::timestamptz
   end
 );

@@ -1,3 +1,5 @@
+import { isScalar } from './json-path.ts';
+
 /** The current time. `--now` freezes it for demos, replays and tests. Waiting does not use it. */
 export interface Clock {
   now(): Date;
@@ -23,6 +25,20 @@ export function parseTimestamp(text: string): Date | undefined {
   const date = new Date(`${day}T${time}${offset}`);
   const year = date.getUTCFullYear(); // in UTC it may have five digits, which nothing else reads
   return year >= 0 && year <= 9999 ? date : undefined;
+}
+
+/** What Go prints behind the offset: the name of the zone, or the offset again. */
+const GO_ZONE = / ?([+-]\d\d)(\d\d) [\w+-]+$/u;
+/** The last time that a date can hold. */
+const MAX_TIME_MS = 8.64e15;
+
+/** A time as services write it, in every form that the macro `read_time` reads; undefined for none, and for anything else. */
+export function readTime(value: unknown): Date | undefined {
+  const text = isScalar(value) ? String(value) : '';
+  if (!/^\d+(?:\.\d+)?(?:e\+?\d+)?$/iu.test(text)) return parseTimestamp(text.replace(GO_ZONE, '$1:$2'));
+  const count = Number(text);
+  const ms = count >= 1e17 ? count / 1e6 : count >= 1e14 ? count / 1e3 : count >= 1e11 ? count : count * 1e3; // its unit follows from its size
+  return count > 0 && ms <= MAX_TIME_MS ? new Date(Math.floor(ms)) : undefined;
 }
 
 /** `2026-11-20T02:15:00Z`, with a fraction only when it is not zero. */

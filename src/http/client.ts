@@ -246,9 +246,9 @@ export function sameOriginRedirect(from: URL, method: string, response: Response
   if (to?.origin !== from.origin) return undefined;
   // fetch refuses credentials with an error that shows them; `blob:` has the origin of what it names.
   if (to.username !== '' || to.password !== '' || to.protocol !== from.protocol) return undefined;
-  if (method === 'GET') return to;
-  const isSafe = method === 'LIST' || `${to.pathname}${to.search}` === `${from.pathname}${from.search}`;
-  return isSafe && KEEPS_METHOD.includes(response.status) ? to : undefined;
+  if (method === 'GET' || method === 'LIST') return to; // only of POST may 301 and 302 make a GET
+  const isItself = `${to.pathname}${to.search}` === `${from.pathname}${from.search}`;
+  return isItself && KEEPS_METHOD.includes(response.status) ? to : undefined;
 }
 
 /** The failure of a redirect that was not followed; undefined for any other response. */

@@ -69,12 +69,15 @@ describe('redirects', () => {
 
   it.each([301, 302, 307])('%d of a read within the origin is followed', async (status) => {
     const server = await serve((_request, response, count) => {
-      if (count === 1) response.writeHead(status, { location: '/api/v2/moved' }).end();
-      else response.end('{"data":[]}');
+      if (count % 2 === 1) response.writeHead(status, { location: '/v1/moved' }).end();
+      else response.end('{"data":{"keys":[]}}');
     });
-    expect(
-      (await createTestClient(createTarget('platform', server.origin)).client.call(platform.views.list)).status,
-    ).toBe(200);
+    for (const method of ['GET', 'LIST'] as const)
+      await createTestClient(createTarget('secrets', server.origin)).client.call({ ...secrets.keys.list, method });
+    expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      ...['GET /v1/keymgmt/key', 'GET /v1/moved'],
+      ...['LIST /v1/keymgmt/key', 'LIST /v1/moved'],
+    ]);
   });
 
   it.each([

@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { findOtherForm, isSameQuery, otherQueryParts, parseSavedQuery } from '../../src/act/playbooks/lib/platform.ts';
-import { parseClaims, parseSnapshotTime } from '../../src/act/playbooks/lib/scheduler.ts';
+import { parseClaims } from '../../src/act/playbooks/lib/scheduler.ts';
 import { reapDeadAgents } from '../../src/act/playbooks/reap-dead-agents.ts';
 
 describe('a saved query', () => {
@@ -111,19 +111,6 @@ describe('the claims of a volume', () => {
 });
 
 test.each([
-  ['seconds', 1_790_820_900, '2026-10-01T02:15:00.000Z'],
-  ['milliseconds', 1_790_820_900_000, '2026-10-01T02:15:00.000Z'],
-  ['microseconds', 1_790_820_900_000_000, '2026-10-01T02:15:00.000Z'],
-  ['nanoseconds, beyond what a number holds', 1_790_820_900_000_000_001n, '2026-10-01T02:15:00.000Z'],
-  ['nanoseconds, beyond what a date holds', 10 ** 22, null],
-  ['no finite number', Number.POSITIVE_INFINITY, null],
-  ['none', 0, null],
-  ['text', '1790820900', null],
-])('a time in %s', (_, count, time) => {
-  expect(parseSnapshotTime(count)).toBe(time);
-});
-
-test.each([
   ['none, where the plan has one', null, 'unknown'],
   ['the planned one', '2026-11-20T02:15:00Z', 'ready'],
   ['a later one', '2026-11-20T02:15:01Z', 'drifted'],
@@ -132,4 +119,25 @@ test.each([
   const [remove] = reapDeadAgents.actions;
   const planned = { agent_id: 'a', pool_id: 'p', last_ping_at: '2026-11-20T02:15:00Z' };
   expect(remove?.evaluate({ status: 'unknown', last_ping_at: lastPing }, planned).state).toBe(state);
+});
+
+test('an agent that pinged after the plan, by a time without an offset, is kept: it is read as UTC, wherever this machine is', () => {
+  const { TZ } = process.env;
+  process.env.TZ = 'Asia/Tokyo';
+  onTestFinished(() => {
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+  });
+  const [remove] = reapDeadAgents.actions;
+  const planned = { agent_id: 'a', pool_id: 'p', last_ping_at: '2026-11-20T02:15:00Z' };
+  const judge = (time: string) => {
+    const attributes = { status: 'unknown', 'last-ping-at': time };
+    return remove?.evaluate(
+      remove.observe({ agent: { found: true, value: { data: { attributes } } } }, planned),
+      planned,
+    );
+  };
+  expect(judge('2026-11-20T02:15:00')).toEqual({ state: 'ready' });
+  expect(judge('2026-11-20T08:15:00')).toMatchObject({ state: 'drifted' });
+  expect(judge('later')).toEqual({ state: 'drifted', reason: 'it pinged at later' });
 });

@@ -122,7 +122,7 @@ test('a number or truth value that cannot be read is unknown, and the rows besid
   const place = await answering({
     '/v1/volumes': [
       { ID: 'v1', ...odd },
-      { ID: 'v2', CurrentReaders: 1 },
+      { ID: 'v2', CurrentReaders: 1, ResourceExhausted: '2026-10-01 02:15:00' },
     ],
     '/v1/volume/csi/v1': { ID: 'v1', Capacity: 'large', ...maps },
     '/v1/volume/csi/v2': { ID: 'v2', Capacity: '1024', ReadAllocs: {}, WriteAllocs: {} },
@@ -144,7 +144,7 @@ test('a number or truth value that cannot be read is unknown, and the rows besid
     ...{ controllers_healthy: '2', controller_required: 'true', nodes_healthy: '3', resource_exhausted: null },
     ...{ capacity_bytes: null, nodes_expected: null, controllers_expected: null },
   });
-  expect(second).toMatchObject({ current_readers: '1', capacity_bytes: '1024' });
+  expect(second).toMatchObject({ current_readers: '1', capacity_bytes: '1024', resource_exhausted: '1790820900' });
   const external = `select external_id, is_abnormal, capacity_bytes::int as bytes, published_node_ids as nodes from external_volumes
     where plugin_id = 'ab' order by 1`;
   expect(await place.rows(external)).toEqual([
@@ -250,18 +250,37 @@ test('what a list has twice counts once, and what differs between the two is unk
   ]);
 });
 
-test('the purpose of a key in a provider may be a list, or a text with commas', async () => {
-  const place = await answering({
+test('the purpose of a key in a provider may be a list, or a text with commas; its order has no meaning', async () => {
+  const at = (name: string) => `/v1/keymgmt/kms/cloud/key/${name}`;
+  const bodies: Record<string, unknown> = {
     '/v1/keymgmt/kms': { data: { keys: ['cloud'] } },
     '/v1/keymgmt/kms/cloud/key': { data: { keys: ['list', 'none', 'text'] } },
-    '/v1/keymgmt/kms/cloud/key/list': { data: { name: 'a', purpose: ['encrypt', 'decrypt'] } },
-    '/v1/keymgmt/kms/cloud/key/none': { data: { name: 'b', purpose: '' } },
-    '/v1/keymgmt/kms/cloud/key/text': { data: { name: 'c', purpose: 'encrypt, decrypt' } },
-  });
+    [at('list')]: { data: { name: 'a', purpose: ['encrypt', 'decrypt'] } },
+    [at('none')]: { data: { name: 'b', purpose: '' } },
+    [at('text')]: { data: { name: 'c', purpose: 'encrypt, decrypt' } },
+  };
+  const place = await answering(bodies);
   await place.pull(['--source', 'key_distributions']);
-  expect(await place.rows('select key_name, purpose from key_distributions order by 1')).toEqual([
-    { key_name: 'list', purpose: ['encrypt', 'decrypt'] },
+  bodies[at('list')] = { data: { name: 'a', purpose: ['decrypt', 'encrypt'] } };
+  await place.pull(['--source', 'key_distributions']);
+  expect(await place.rows('select key_name, purpose from key_distributions_history order by 1')).toEqual([
+    { key_name: 'list', purpose: ['decrypt', 'encrypt'] },
     { key_name: 'none', purpose: null },
-    { key_name: 'text', purpose: ['encrypt', 'decrypt'] },
+    { key_name: 'text', purpose: ['decrypt', 'encrypt'] },
+  ]);
+});
+
+test('the nodes that an external volume is attached to have no order', async () => {
+  const list = (...nodes: readonly string[]) => ({ Volumes: [{ ExternalID: 'e', PublishedExternalNodeIDs: nodes }] });
+  const bodies: Record<string, unknown> = {
+    '/v1/volumes': [{ ID: 'v', PluginID: 'ab' }],
+    '/v1/volumes/external': list('b', 'a'),
+  };
+  const place = await answering(bodies);
+  await place.pull(['--source', 'external_volumes']);
+  bodies['/v1/volumes/external'] = list('a', 'b');
+  await place.pull(['--source', 'external_volumes']);
+  expect(await place.rows('select published_node_ids as nodes from external_volumes_history')).toEqual([
+    { nodes: ['a', 'b'] },
   ]);
 });

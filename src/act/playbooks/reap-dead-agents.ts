@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readTime } from '../../core/clock.ts';
 import { textAt, valueAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { readSubject, responseBody } from './lib/reads.ts';
@@ -25,9 +26,12 @@ const remove = defineAction(inputs, {
   },
   observe: ({ agent }) => {
     const attributes = valueAt(responseBody(agent), 'data', 'attributes');
-    return agent.found
-      ? { status: textAt(attributes, 'status'), last_ping_at: textAt(attributes, 'last-ping-at') }
-      : null;
+    if (!agent.found) return null;
+    const lastPing = valueAt(attributes, 'last-ping-at');
+    return {
+      status: textAt(attributes, 'status'),
+      last_ping_at: readTime(lastPing)?.toISOString() ?? textAt(lastPing),
+    };
   },
   evaluate: (observed, planned) => {
     if (observed === null) return satisfied('the agent is gone');

@@ -208,7 +208,7 @@ function externalRows({ volumes, allocations }: SchedulerContext, plugin: Storag
       external_id: id,
       capacity_bytes: digits(capacityBytes),
       snapshot_id: filled(snapshotId),
-      published_node_ids: [...new Set(nodes.map(providerNodeId))],
+      published_node_ids: [...new Set(nodes.map(providerNodeId))].sort(),
       is_abnormal: abnormal,
       status: filled(status),
       is_ambiguous: null,

@@ -40,7 +40,7 @@ export function secretsTables({ keys, providers, roles }: SecretsContext, flavor
         key_name,
         distributed_name: name,
         protection,
-        purpose: [...purpose],
+        purpose: [...purpose].sort(),
         versions,
         extra: null,
       })),

@@ -199,7 +199,7 @@ guards(
     [
       'rotate-old-keys',
       (state, plan) => Object.assign(keyIn(state, plan).versions.at(-1)!, { creationTime: '2026-10-01T02:15:00Z' }),
-      /its newest version is another one, which was created at 2026-10-01T02:15:00Z/u,
+      /its newest version is another one, which was created at 2026-10-01T02:15:00.000Z/u,
     ],
     [
       'retire-old-key-versions',
@@ -209,7 +209,7 @@ guards(
     [
       'retire-old-key-versions',
       (state, plan) => Object.assign(keyIn(state, plan).versions.at(-1)!, { creationTime: '2026-10-01T02:15:00Z' }),
-      'its newest version is another one, which was created at 2026-10-01T02:15:00Z',
+      'its newest version is another one, which was created at 2026-10-01T02:15:00.000Z',
     ],
     [
       'retire-old-key-versions',
@@ -229,7 +229,7 @@ guards(
     [
       'remove-retired-keys',
       (state, plan) => Object.assign(keyIn(state, plan).versions.at(-1)!, { creationTime: '2026-10-01T02:15:00Z' }),
-      'its newest version is another one, which was created at 2026-10-01T02:15:00Z',
+      'its newest version is another one, which was created at 2026-10-01T02:15:00.000Z',
     ],
     [
       'remove-retired-keys',

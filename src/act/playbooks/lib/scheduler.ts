@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Target } from '../../../config/config.ts';
+import { readTime } from '../../../core/clock.ts';
 import { groupBy } from '../../../core/group-by.ts';
 import { booleanAt, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { drifted, type Precondition, type ReadResult, ready, satisfied, unknown } from '../../define.ts';
@@ -130,24 +131,9 @@ export function parseSnapshot(item: unknown) {
     snapshot_id: textAt(item, 'ID'),
     plugin: textAt(item, 'PluginID'),
     source: textAt(item, 'ExternalSourceVolumeID'),
-    created_at: parseSnapshotTime(valueAt(item, 'CreateTime')),
+    created_at: readTime(valueAt(item, 'CreateTime'))?.toISOString() ?? null,
     is_ready: booleanAt(item, 'IsReady'),
   };
-}
-
-/** The last time that a date can hold. */
-const MAX_TIME_MS = 8.64e15;
-
-/**
- * A time as ISO 8601; null for none. The specification names no unit, and the real product sends seconds
- * (docs/services/scheduler.md#snapshots), so the unit follows from the size of the number.
- */
-export function parseSnapshotTime(count: unknown): string | null {
-  if (typeof count !== 'number' && typeof count !== 'bigint') return null;
-  const value = Number(count);
-  if (value <= 0) return null;
-  const ms = value >= 1e17 ? value / 1e6 : value >= 1e14 ? value / 1e3 : value >= 1e11 ? value : value * 1e3;
-  return ms > MAX_TIME_MS ? null : new Date(Math.floor(ms)).toISOString();
 }
 
 /** What a registered volume stands for, each null where it is not reported. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { booleanAt, numberAt, textAt, valueAt } from '../../../core/json-path.ts';
+import { readTime } from '../../../core/clock.ts';
+import { booleanAt, numberAt, valueAt } from '../../../core/json-path.ts';
 import { drifted, type ReadResult, unknown } from '../../define.ts';
 import { readSubject, responseBody } from './reads.ts';
 
@@ -13,12 +14,12 @@ export function parseKey(key: ReadResult) {
   const data = valueAt(responseBody(key), 'data');
   const latest = numberAt(data, 'latest_version');
   // The versions are `keys`, and `versions` in the real product.
-  const times = ['keys', 'versions'].map((name) => textAt(data, name, String(latest), 'creation_time'));
+  const times = ['keys', 'versions'].map((name) => readTime(valueAt(data, name, String(latest), 'creation_time')));
   return {
     latest_version: latest,
     min_enabled_version: numberAt(data, 'min_enabled_version'),
     deletion_allowed: booleanAt(data, 'deletion_allowed'),
-    rotated_at: times.find((time) => time !== null) ?? null,
+    rotated_at: times.find((time) => time !== undefined)?.toISOString() ?? null,
   };
 }
 

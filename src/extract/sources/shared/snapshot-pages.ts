@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
+import { readTime } from '../../../core/clock.ts';
 import { TidemarkError } from '../../../core/errors.ts';
 import { sliceElements, sliceFields } from '../../../core/json.ts';
-import { isObject, listAt, textAt, valueAt } from '../../../core/json-path.ts';
+import { isObject, listAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { sha256 } from '../../../core/sha256.ts';
 import { keepPages } from '../../../services/kept-pages.ts';
@@ -132,8 +133,8 @@ function mayHaveCreation(answered: readonly number[], created: readonly number[]
 }
 
 function readCreated(item: unknown): number {
-  const times = CREATED.map((name) => textAt(item, 'attributes', name));
-  return Date.parse(times.find((time) => time !== null) ?? '');
+  const times = CREATED.map((name) => readTime(valueAt(item, 'attributes', name)));
+  return times.find((time) => time !== undefined)?.getTime() ?? Number.NaN;
 }
 
 /** Of an ID in memory: of a longer one the digest is kept, since a service says how long they are. */
