@@ -3,16 +3,6 @@
 -- A finding of a module or provider of a workspace names the workspace, not its ID. What a page shows of a finding is read for its page.
 create or replace temp table subject_findings as
 with
-  states as (
-    select
-      finding_id,
-      arg_max(state, changed_at) as state,
-      arg_max(severity, changed_at) as severity,
-      max(changed_at) as state_since,
-    from finding_events
-    where changed_at <= $as_of::timestamptz
-    group by finding_id
-  ),
   names as (
     select subject_type, target, subject_name, min(subject_id) as subject_id
     from subject_candidates
@@ -28,8 +18,9 @@ select
   states.state,
   states.severity,
   states.state_since,
+  states.opened_at,
 from findings
-join states using (finding_id)
+join finding_states_at($as_of, null) as states using (finding_id)
 left join subject_candidates as candidates
   on
     candidates.subject_type = findings.subject_type

@@ -253,6 +253,8 @@ describe('a digest', () => {
     expect((await warehouse.digest(SECOND)).text).toContain(
       'agent pools without a live agent: 1 (1 assessed for the first time)\n',
     );
+    await warehouse.pull(THIRD, { agent_pools: [], agents: [] });
+    expect((await warehouse.digest(THIRD)).text).toContain('agent pools without a live agent: 0 (1 deleted)\n');
   });
 
   test('says of no pool that it is down or not after a pull that failed, and neither does the overview', async () => {
@@ -360,6 +362,29 @@ describe('`when`', () => {
       `insert into unassessed_rules by name select 'acme' as target, 'own' as rule, 'warning' as severity, 'it fails' as reason, '${THIRD}' as since`,
     );
     expect((await warehouse.compose(THIRD, { job: job('changed') })).messages).toHaveLength(1);
+  });
+
+  test('`changed` sends when an open finding gets worse, which is counted and comes first of its severity', async () => {
+    const mesh = { name: 'mesh', kind: 'mesh', url: 'https://mesh.example', token: 'tok-en' };
+    const warehouse = await createMailWarehouse(mailConfig(await tempFolder(), { targets: [mesh] }));
+    const root = (id: string, not_after: string) => ({ root_id: id, name: id, active: true, not_after });
+    const pull = async (at: string) => {
+      const ca_roots = [root('old', '2026-10-01T00:00:00Z'), root('ends', '2026-11-25T12:00:00Z')];
+      await warehouse.pull(at, { ca_roots, leaf_certificates: [], authority_certificates: [] }, 'mesh');
+      await warehouse.evaluate(at);
+    };
+    await pull(FIRST);
+    await pull(SECOND);
+    const { messages } = await warehouse.compose(SECOND, { job: job('changed') });
+    const [{ subject = '', text = '' } = {}] = messages;
+    expect(subject).toContain('mesh: 2 critical (+1)');
+    expect(text).toContain('critical findings: 2 (+1 by severity)\n');
+    expect(text).toContain('open findings: 3 (no change)\n');
+    const [, first, where] = text.slice(text.indexOf('Critical and open: 2')).split('\n');
+    expect(first).toContain('Active CA root ends');
+    expect(where).toContain('since 2026-11-18, got worse: was warning');
+    await pull(THIRD);
+    expect((await warehouse.compose(THIRD, { job: job('changed') })).skipped).toHaveLength(1);
   });
 
   test('`changed` sends when a source fails', async () => {

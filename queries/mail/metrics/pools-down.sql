@@ -10,6 +10,7 @@ select
   if(bool_or(comparable), count(*) filter (where was_down), null) as before,
   if($since is null, null, count(*) filter (where down and not comparable)) as first_assessed,
   if(bool_or(comparable), count(*) filter (where comparable and down and not was_down), null) as added,
-  if(bool_or(comparable), count(*) filter (where was_down and not down), null) as resolved,
+  if(bool_or(comparable), count(*) filter (where was_down and present and not down), null) as resolved,
+  if(bool_or(comparable), count(*) filter (where was_down and not present), null) as deleted,
 from mail_pools
 having count(down) > 0 or bool_or(comparable);
