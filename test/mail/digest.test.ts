@@ -148,6 +148,13 @@ describe('a digest', () => {
     expect((await warehouse.digest(FIRST)).subject).toBe('Tidemark acme: all quiet');
   });
 
+  test('is not all quiet where a workspace was not assessed', async () => {
+    const warehouse = await createMailWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a'), workspace('b', { drifted: null })] });
+    await warehouse.evaluate(FIRST);
+    expect((await warehouse.digest(FIRST)).subject).toBe('Tidemark acme: 1 not assessed for drift');
+  });
+
   test('names stale sources with their age and the reason, also in the subject', async () => {
     const { subject, text, html } = (await failedRun()).message;
     expect(subject).toContain('no fresh data, 3 drifting');
@@ -278,7 +285,7 @@ describe('a digest', () => {
     expect(failed.subject).not.toContain('down');
     const half = await night(THIRD, [], 'failed');
     expect(half.number).toBe(1);
-    expect(half.text).toContain('agent pools without a live agent: 1 (no change), stale\n');
+    expect(half.text).toContain('agent pools without a live agent: 1, stale\n');
   });
 
   test('shows no trend of a number that no complete pull has', async () => {
