@@ -28,7 +28,8 @@ with
       sum(case when measure = 'agents' then value end) as agents,
       sum(case when measure = 'agents_live' then value end) as live_agents,
       sum(case when measure = 'findings_critical' then value end) as critical,
-      sum(case when measure = 'findings_warning' then value end) as warning
+      sum(case when measure = 'findings_warning' then value end) as warning,
+      sum(case when measure = 'rules_unassessed' then value end) as rules_not_assessed
     from entries
     where place = 1
     group by target
@@ -48,7 +49,8 @@ select
   case
     when compared.critical > 0 then 'critical'
     when compared.warning > 0 then 'warning'
-    when compared.critical is null or compared.drifted is null or compared.not_assessed > 0 or compared.oldest < compared.fleet_newest
+    when compared.critical is null or compared.drifted is null or compared.not_assessed > 0 or compared.rules_not_assessed > 0
+      or compared.oldest < compared.fleet_newest
       then 'unknown'
     else 'ok'
   end as state,

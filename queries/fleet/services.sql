@@ -22,7 +22,8 @@ with
       max(night) as newest,
       max(case when measure in ('workspaces', 'agents') then 1 else 0 end) as is_organization,
       sum(case when measure = 'findings_critical' then value end) as critical,
-      sum(case when measure = 'findings_warning' then value end) as warning
+      sum(case when measure = 'findings_warning' then value end) as warning,
+      sum(case when measure = 'rules_unassessed' then value end) as rules_not_assessed
     from entries
     where place = 1
     group by target
@@ -36,7 +37,7 @@ select
   case
     when compared.critical > 0 then 'critical'
     when compared.warning > 0 then 'warning'
-    when compared.critical is null or compared.oldest < compared.fleet_newest then 'unknown'
+    when compared.critical is null or compared.rules_not_assessed > 0 or compared.oldest < compared.fleet_newest then 'unknown'
     else 'ok'
   end as state,
   compared.oldest as night,

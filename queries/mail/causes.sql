@@ -1,4 +1,4 @@
--- grain: one row per section and line, worst first, the first $max_rows of each section
+-- grain: one row per section and line, worst first, of a severity what is new or got worse first; the first $max_rows of each section
 -- parameters: $max_rows; $guide: JSON list of what is said of the findings of each rule
 -- Sections: `critical` (new or open), each by name; `new`, `resolved`, `deleted`, `open`. Findings of several subjects with one cause form a
 -- line, and so do more than five of a rule. The other findings form a line for each subject, as do all those of a workspace that is new since the previous digest.
@@ -43,6 +43,8 @@ with
       any_value(is_new_subject) as is_new_subject,
       count(*) as size,
       count(*) filter (where digest_state = 'new') as new_findings,
+      count(*) filter (where change = 'got worse') as worse,
+      any_value(severity_before) filter (change = 'got worse') as was_severity,
       max(rank) as rank,
       arg_max(severity, rank) as severity,
       list(distinct rule).list_sort() as rules,
@@ -72,6 +74,7 @@ with
       *,
       section in ('resolved', 'deleted') as is_over,
       section = 'critical' and new_findings = size as is_new_critical,
+      new_findings + worse > 0 as is_news,
       strftime(opened_at, '%Y-%m-%d') as opened_on,
       if(length(group_key) > 100, left(group_key, 99) || '…', coalesce(group_key, '')) as cause,
     from lines
@@ -105,6 +108,11 @@ select
     if(is_new_subject, ', new ' || subject_type, ''),
     if(section = 'critical' and new_findings > 0 and not is_new_critical, format(', {:,} new', new_findings), ''),
     case
+      when worse = 0 then ''
+      when size > 1 then format(', {:,} got worse', worse)
+      else ', got worse: was ' || was_severity
+    end,
+    case
       when reopened = 0 then ''
       when size > 1 then format(', {:,} returned', reopened)
       else ', returned ' || if(times_reopened = 1, 'once', format('{:,} times', times_reopened))
@@ -121,5 +129,5 @@ select
   sum(size) over (partition by section)::bigint as findings,
 from told
 left join guide using (rule)
-qualify row_number() over (partition by section order by rank desc, size desc, opened_at, target, scope, told.title, line) <= $max_rows
-order by section, rank desc, size desc, opened_at, target, scope, told.title, line;
+qualify row_number() over (partition by section order by rank desc, is_news desc, size desc, opened_at, target, scope, told.title, line) <= $max_rows
+order by section, rank desc, is_news desc, size desc, opened_at, target, scope, told.title, line;

@@ -10,16 +10,25 @@ select * replace (
 )
 from (
   select
-    count(*) filter (where digest_state in ('new', 'open')) as value,
-    count(*) filter (where was_open) as before,
-    count(*) filter (where change = 'assessed for the first time') as first_assessed,
-    count(*) filter (where digest_state = 'new' and change <> 'returned') as added,
-    count(*) filter (where digest_state = 'new' and change = 'returned') as returned,
-    count(*) filter (where digest_state = 'resolved') as resolved,
-    count(*) filter (where digest_state = 'deleted') as deleted,
-    count(*) filter (where was_open and change = 'no longer watched') as unwatched,
-  from mail_findings
-  where coalesce(list_contains(rules, rule), true) and coalesce(severity = severity_name, true)
+    count(*) filter (where is_counted and digest_state in ('new', 'open')) as value,
+    count(*) filter (where was_counted and was_open) as before,
+    count(*) filter (where is_counted and change = 'assessed for the first time') as first_assessed,
+    count(*) filter (where is_counted and digest_state = 'new' and change <> 'returned') as added,
+    count(*) filter (where is_counted and digest_state = 'new' and change = 'returned') as returned,
+    count(*) filter (where was_counted and digest_state = 'resolved') as resolved,
+    count(*) filter (where was_counted and digest_state = 'deleted') as deleted,
+    count(*) filter (where was_counted and change = 'accepted') as accepted,
+    count(*) filter (where is_counted and not was_counted and change in ('got worse', 'got milder'))
+    - count(*) filter (where was_counted and not is_counted and change in ('got worse', 'got milder')) as by_severity,
+    count(*) filter (where was_counted and was_open and change = 'no longer watched') as unwatched,
+  from (
+    select
+      *,
+      coalesce(severity = severity_name, true) as is_counted,
+      coalesce(severity_before = severity_name, severity_name is null) as was_counted,
+    from mail_findings
+    where coalesce(list_contains(rules, rule), true)
+  )
 )
 where
   rules is null

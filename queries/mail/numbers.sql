@@ -7,7 +7,7 @@ with
       $metrics,
       '[{
         "label": "VARCHAR", "sources": "VARCHAR", "report": "VARCHAR", "order": "VARCHAR", "subject": "VARCHAR", "one": "VARCHAR", "many": "VARCHAR",
-        "value": "VARCHAR", "before": "VARCHAR", "first_assessed": "VARCHAR", "added": "VARCHAR", "returned": "VARCHAR", "resolved": "VARCHAR", "deleted": "VARCHAR", "unwatched": "VARCHAR"
+        "value": "VARCHAR", "before": "VARCHAR", "first_assessed": "VARCHAR", "added": "VARCHAR", "returned": "VARCHAR", "resolved": "VARCHAR", "deleted": "VARCHAR", "accepted": "VARCHAR", "by_severity": "VARCHAR", "unwatched": "VARCHAR"
       }]'
     ), recursive := true)
   ),
@@ -27,6 +27,8 @@ with
       try_cast(returned as bigint) as returned,
       try_cast(resolved as bigint) as resolved,
       try_cast(deleted as bigint) as deleted,
+      try_cast(accepted as bigint) as accepted,
+      coalesce(try_cast(by_severity as bigint), 0) as by_severity,
       coalesce(try_cast(unwatched as bigint), 0) as unwatched,
       exists (from mail_sources where stale and (written.sources = 'all' or source in (select unnest(string_split_regex(written.sources, ' *, *'))))) as is_stale,
     from written
@@ -45,13 +47,15 @@ with
       concat_ws(
         ', ',
         told_changes(added, returned, resolved, deleted),
+        format('{:,} accepted', nullif(accepted, 0)),
+        if(by_severity = 0, null, format('{}{:,} by severity', if(by_severity > 0, '+', '−'), abs(by_severity))),
         format('{:,} assessed for the first time', nullif(first_assessed, 0)),
         format('{:,} no longer watched', nullif(unwatched, 0))
       ) as named,
       concat_ws(
         ' ',
-        format('+{:,}', nullif(coalesce(added, 0) + coalesce(returned, 0), 0)),
-        format('−{:,}', nullif(coalesce(resolved, 0) + coalesce(deleted, 0), 0))
+        format('+{:,}', nullif(coalesce(added, 0) + coalesce(returned, 0) + greatest(by_severity, 0), 0)),
+        format('−{:,}', nullif(coalesce(resolved, 0) + coalesce(deleted, 0) + coalesce(accepted, 0) - least(by_severity, 0), 0))
       ) as short,
     from metrics
   ),

@@ -1,5 +1,6 @@
 -- grain: one row per finding, with the subject that its page shows and its state at a time
 -- parameters: $as_of
+-- The states are read here, as a warehouse of an earlier version has another `finding_states_at`.
 -- A finding of a module or provider of a workspace names the workspace, not its ID. What a page shows of a finding is read for its page.
 create or replace temp table subject_findings as
 with
@@ -8,7 +9,8 @@ with
       finding_id,
       arg_max(state, changed_at) as state,
       arg_max(severity, changed_at) as severity,
-      max(changed_at) as state_since,
+      max(changed_at) filter (reason <> 'severity changed') as state_since,
+      max(changed_at) filter (reason in ('baseline', 'found', 'reopened')) as opened_at,
     from finding_events
     where changed_at <= $as_of::timestamptz
     group by finding_id
@@ -28,6 +30,7 @@ select
   states.state,
   states.severity,
   states.state_since,
+  states.opened_at,
 from findings
 join states using (finding_id)
 left join subject_candidates as candidates

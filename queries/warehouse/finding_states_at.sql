@@ -2,7 +2,9 @@
 -- {{scope}}: empty, or `temp ` for one connection; since_time: null where there is nothing to compare with
 -- The definitions that every page, the mail and saved queries ask. A change is null where nothing changed, or
 --   `assessed for the first time`, `new`, `returned` (it was resolved before), `no longer accepted`, `resolved`, `deleted` (its subject is
---   no longer there), `no longer watched` (the configuration leaves it out, or its rule is gone), `accepted`. A finding that cannot be assessed stays open.
+--   no longer there), `no longer watched` (the configuration leaves it out, or its rule is gone), `accepted`, `got worse` and `got milder` (it
+--   was open and is, with another severity). A finding that cannot be assessed stays open.
+-- opened_at: when it was found, or found again, the last time until then; state_since: when its state, and not its severity, changed last
 -- defined: after the views, and where it is missing
 create or replace {{scope}}macro finding_states_at(at_time, since_time) as table
 with
@@ -15,6 +17,8 @@ with
       arg_min(reason, changed_at) as first_reason,
       min(changed_at) as found_at,
       max(changed_at) as changed_at,
+      max(changed_at) filter (reason <> 'severity changed') as state_since,
+      max(changed_at) filter (reason in ('baseline', 'found', 'reopened')) as opened_at,
       arg_max(state, changed_at) filter (changed_at <= since_time::timestamptz) as state_before,
       arg_max(severity, changed_at) filter (changed_at <= since_time::timestamptz) as severity_before,
       coalesce(bool_or(reason = 'baseline') filter (changed_at > since_time::timestamptz), false) as is_baseline,
@@ -38,5 +42,7 @@ select
     when state = 'resolved' and reason = 'deleted' and state_before <> 'resolved' then 'deleted'
     when state = 'resolved' and state_before <> 'resolved' then 'resolved'
     when was_open and state = 'accepted' then 'accepted'
+    when was_open and is_open and severity <> severity_before
+      then if(list_position(['info', 'warning', 'critical'], severity) > list_position(['info', 'warning', 'critical'], severity_before), 'got worse', 'got milder')
   end as change,
 from opened;

@@ -7,8 +7,6 @@ with
   events as (
     select
       finding_id,
-      max(changed_at) filter (changed_at <= at_time::timestamptz and reason <> 'severity changed') as state_since,
-      max(changed_at) filter (changed_at <= at_time::timestamptz and reason in ('baseline', 'found', 'reopened')) as opened_at,
       count(*) filter (changed_at > at_time::timestamptz and reason = 'reopened') as reopened_later,
     from warehouse.main.finding_events
     group by finding_id
@@ -17,8 +15,8 @@ select
   findings.* replace (
     states.severity as severity,
     states.state as state,
-    events.state_since as state_since,
-    if(findings.opened_at > at_time::timestamptz, events.opened_at, findings.opened_at) as opened_at,
+    states.state_since as state_since,
+    if(findings.opened_at > at_time::timestamptz, states.opened_at, findings.opened_at) as opened_at,
     findings.times_reopened - events.reopened_later as times_reopened,
     if(states.state = 'resolved', states.changed_at, null) as resolved_at,
     if(findings.last_seen <= at_time::timestamptz, findings.last_seen, null) as last_seen,

@@ -140,6 +140,19 @@ describe('the report of a fleet', () => {
     expect(data.summary).toMatchObject({ critical: 0, workspaces_behind: null });
   });
 
+  test('calls no target ok of which rules could not be assessed', async () => {
+    const database = await openTables(TABLES);
+    await database.run("update rollup_nights set value = 0 where target = 'vault'");
+    const readStates = async () => {
+      const { data } = await renderFleetReport({ database, files }, await tempFolder(), new Date());
+      return [data.organizations, data.services].map((rows) => (rows as { state: string }[])[0]?.state);
+    };
+    expect(await readStates()).toEqual(['ok', 'ok']);
+    await database.run(`insert into rollup_nights
+      values ('acme', null, '2026-11-20', 'rules_unassessed', 1), ('vault', null, '2026-11-20', 'rules_unassessed', 2)`);
+    expect(await readStates()).toEqual(['unknown', 'unknown']);
+  });
+
   test('of a lake without a night is an error', async () => {
     const database = await openTables(TABLES.replaceAll(/insert into rollup_nights[^;]*;/gu, ''));
     await expect(renderFleetReport({ database, files }, await tempFolder(), new Date())).rejects.toMatchObject({

@@ -3,17 +3,17 @@ import { subjectPath } from '../../src/tell/reports/subjects.ts';
 import { createMailWarehouse, mailConfig, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
-import { drifting, FIRST, quietRun, SECOND, twoRuns } from './digest-runs.ts';
+import { drifting, FIRST, makeCritical, quietRun, SECOND, twoRuns } from './digest-runs.ts';
 
 describe('the lists of a digest', () => {
   test('begin with open criticals, then what is new, then what is resolved, in both parts', async () => {
     const warehouse = await createMailWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a'), drifting('b')] });
     await warehouse.evaluate(FIRST);
-    await warehouse.database.run(`update findings set severity = 'critical' where subject_name in ('a', 'b')`);
+    await makeCritical(warehouse, ['a', 'b']);
     await warehouse.pull(SECOND, { workspaces: [drifting('a'), workspace('b'), drifting('c')] });
     await warehouse.evaluate(SECOND);
-    await warehouse.database.run(`update findings set severity = 'critical' where subject_name in ('a', 'b')`);
+    await makeCritical(warehouse, ['a', 'b']);
     const { html, text, subject } = await warehouse.digest(SECOND);
     expect(subject).toMatch(/^Tidemark acme: 1 critical \(−1\), /u);
     for (const part of [text, html]) {
@@ -31,7 +31,7 @@ describe('the lists of a digest', () => {
     const warehouse = await createMailWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a')] });
     await warehouse.evaluate(FIRST);
-    await warehouse.database.run(`update findings set severity = 'critical'`);
+    await makeCritical(warehouse, ['a']);
     await warehouse.pull(SECOND, { workspaces: [workspace('a')] });
     await warehouse.evaluate(SECOND);
     const { html, text } = await warehouse.digest(SECOND);
@@ -45,7 +45,7 @@ describe('the lists of a digest', () => {
 
   test('mark a critical finding that is new', async () => {
     const warehouse = await twoRuns();
-    await warehouse.database.run(`update findings set severity = 'critical' where subject_name in ('a', 'c')`);
+    await makeCritical(warehouse, ['a', 'c']);
     const { text } = await warehouse.digest(SECOND);
     const critical = text.slice(text.indexOf('Critical and open: 2'), text.indexOf('\nNew:'));
     expect(critical).toMatch(/Workspace c drifts.*\n.*, new, since 2026-11-19/u);

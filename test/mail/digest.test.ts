@@ -148,6 +148,13 @@ describe('a digest', () => {
     expect((await warehouse.digest(FIRST)).subject).toBe('Tidemark acme: all quiet');
   });
 
+  test('is not all quiet where a workspace was not assessed', async () => {
+    const warehouse = await createMailWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a'), workspace('b', { drifted: null })] });
+    await warehouse.evaluate(FIRST);
+    expect((await warehouse.digest(FIRST)).subject).toBe('Tidemark acme: 1 not assessed for drift');
+  });
+
   test('names stale sources with their age and the reason, also in the subject', async () => {
     const { subject, text, html } = (await failedRun()).message;
     expect(subject).toContain('no fresh data, 3 drifting');
@@ -253,6 +260,8 @@ describe('a digest', () => {
     expect((await warehouse.digest(SECOND)).text).toContain(
       'agent pools without a live agent: 1 (1 assessed for the first time)\n',
     );
+    await warehouse.pull(THIRD, { agent_pools: [], agents: [] });
+    expect((await warehouse.digest(THIRD)).text).toContain('agent pools without a live agent: 0 (1 deleted)\n');
   });
 
   test('says of no pool that it is down or not after a pull that failed, and neither does the overview', async () => {
@@ -276,7 +285,7 @@ describe('a digest', () => {
     expect(failed.subject).not.toContain('down');
     const half = await night(THIRD, [], 'failed');
     expect(half.number).toBe(1);
-    expect(half.text).toContain('agent pools without a live agent: 1 (no change), stale\n');
+    expect(half.text).toContain('agent pools without a live agent: 1, stale\n');
   });
 
   test('shows no trend of a number that no complete pull has', async () => {
@@ -360,6 +369,29 @@ describe('`when`', () => {
       `insert into unassessed_rules by name select 'acme' as target, 'own' as rule, 'warning' as severity, 'it fails' as reason, '${THIRD}' as since`,
     );
     expect((await warehouse.compose(THIRD, { job: job('changed') })).messages).toHaveLength(1);
+  });
+
+  test('`changed` sends when an open finding gets worse, which is counted and comes first of its severity', async () => {
+    const mesh = { name: 'mesh', kind: 'mesh', url: 'https://mesh.example', token: 'tok-en' };
+    const warehouse = await createMailWarehouse(mailConfig(await tempFolder(), { targets: [mesh] }));
+    const root = (id: string, not_after: string) => ({ root_id: id, name: id, active: true, not_after });
+    const pull = async (at: string) => {
+      const ca_roots = [root('old', '2026-10-01T00:00:00Z'), root('ends', '2026-11-25T12:00:00Z')];
+      await warehouse.pull(at, { ca_roots, leaf_certificates: [], authority_certificates: [] }, 'mesh');
+      await warehouse.evaluate(at);
+    };
+    await pull(FIRST);
+    await pull(SECOND);
+    const { messages } = await warehouse.compose(SECOND, { job: job('changed') });
+    const [{ subject = '', text = '' } = {}] = messages;
+    expect(subject).toContain('mesh: 2 critical (+1)');
+    expect(text).toContain('critical findings: 2 (+1 by severity)\n');
+    expect(text).toContain('open findings: 3 (no change)\n');
+    const [, first, where] = text.slice(text.indexOf('Critical and open: 2')).split('\n');
+    expect(first).toContain('Active CA root ends');
+    expect(where).toContain('since 2026-11-18, got worse: was warning');
+    await pull(THIRD);
+    expect((await warehouse.compose(THIRD, { job: job('changed') })).skipped).toHaveLength(1);
   });
 
   test('`changed` sends when a source fails', async () => {

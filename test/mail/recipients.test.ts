@@ -79,7 +79,9 @@ test('a route with projects covers these projects only: metrics, findings, trend
   const messages = await routed();
   expect([...messages.keys()]).toEqual([...JOB_RECIPIENTS, ...ROUTES.map(({ to }) => to)]);
   const mine = messages.get('pay@acme.example');
-  expect(mine?.subject).toBe('Tidemark acme (payments-*): 1 critical, 2 drifting (+1), 1 pool down');
+  expect(mine?.subject).toBe(
+    'Tidemark acme (payments-*): 1 critical, 2 drifting (+1), 1 pool down, 0 not assessed for drift (−1)',
+  );
   expect(mine?.html).toContain('aria-label="workspaces drifting per day: 1 2"');
   expect(mine?.text).toContain('Workspace pay-2');
   expect(mine?.text).toContain('Agent pool pay pool has no live agent');

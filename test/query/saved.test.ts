@@ -54,7 +54,7 @@ async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
       { pool_id: 'apool-2', name: 'none' },
     ],
     agents: [
-      { agent_id: 'agent-1', pool_id: 'apool-1', last_ping_at: '2026-11-16T01:59:00Z' },
+      { agent_id: 'agent-1', pool_id: 'apool-1', last_ping_at: '2026-11-02T01:59:00Z' },
       { agent_id: 'agent-2', pool_id: 'apool-1', last_ping_at: '2026-11-01T00:00:00Z' },
     ],
     volumes: [
@@ -316,6 +316,15 @@ test('what is not known of agents, snapshots and roots is not taken for good', a
     'to-come',
   ]);
   expect(await read('expiring-certificates', { days: 30 })).toMatchObject([{ name: 'may be active' }]);
+  const lists = { agent_pools: [{ pool_id: 'apool-1', name: 'builders' }] };
+  await pull(FIRST, { ...lists, agents: 'failed' }, 'other');
+  await pull(FIRST, { ...lists, agents: [{ agent_id: 'a', pool_id: 'apool-1', last_ping_at: FIRST }] }, 'stale');
+  await pull(SECOND, { ...lists, agents: 'failed' }, 'stale');
+  expect(await read('agents-by-pool', { minutes: 10 })).toMatchObject([
+    { target: 'acme', alive: 0 },
+    { target: 'stale', agents: 1, alive: 1 },
+    { target: 'other', agents: null, alive: null },
+  ]);
 });
 
 test('every shipped query has a title, a description and a case here', async () => {

@@ -189,7 +189,7 @@ describe('the lead of a report', () => {
       repair: expect.stringContaining('start a run'),
     };
     expect(open_findings).toMatchObject([
-      { severity: 'critical', title: 'Title of old', subject_id: 'old', changes: null, ...step },
+      { severity: 'critical', title: 'Title of old', subject_id: 'old', changes: 'got worse', ...step },
       {
         severity: 'warning',
         title: '2 workspaces drift',
@@ -236,6 +236,21 @@ describe('the lead of a report', () => {
       about: 'rotate keys whose newest version is older than 90 days',
     });
   });
+});
+
+it('pages of a past time date a finding from then, although it was resolved and found again later', async () => {
+  const warehouse = await createReportWarehouse();
+  for (const [index, drifted] of [false, true, true, false, true].entries()) {
+    await warehouse.pull(night(index + 1), { workspaces: [workspace('web', { drifted })] });
+    const { database, files, thresholds, asOf } = warehouse.options(night(index + 1));
+    await evaluateFindings({ database, files, thresholds, asOf });
+  }
+  const options = warehouse.options(night(3), { names: ['drift'] });
+  await renderReports(options);
+  const read = (path: string) => readFile(join(options.out, path), 'utf8');
+  expect(await read('drift.txt')).toMatch(/Workspace web drifts\n {4}since 2026-11-02, 24 hours\n/u);
+  const [, path = ''] = /href="(subjects\/workspace-[^"]+)"/u.exec(await read('drift.html')) ?? [];
+  expect(await read(path)).toContain('open since 2026-11-02 02:15');
 });
 
 it('a page with findings of several targets names the target of each line, one with those of one target none', async () => {

@@ -1,6 +1,9 @@
 -- order: 15
 -- report: drift
 -- label: not assessed for drift
+-- one: not assessed for drift
+-- many: not assessed for drift
+-- subject: 95
 -- sources: workspaces
 -- grain: one row; none where every workspace is assessed
 -- parameters: $since

@@ -24,7 +24,7 @@ with
     select
       findings.* exclude (state, severity),
       coalesce(subject_name, subject_id) as subject,
-      coalesce(opened_at, first_seen) as since,
+      coalesce(if(findings.opened_at > $as_of::timestamptz, states.opened_at, findings.opened_at), first_seen) as since,
       states.state,
       states.severity,
       states.change,
@@ -45,6 +45,7 @@ with
       count(*) filter (change = 'new') as newly,
       count(*) filter (change = 'returned') as returned,
       count(*) filter (change = 'no longer accepted') as unaccepted,
+      count(*) filter (change = 'got worse') as worse,
       count(*) filter (is_unassessed) as unassessed,
       min(since) as since,
       any_value(title) as only_title,
@@ -92,6 +93,7 @@ select
       case when findings = 1 then if(newly = 1, 'new', null) when newly > 0 then format('{:,} new', newly) end,
       case when findings = 1 then if(returned = 1, 'returned', null) when returned > 0 then format('{:,} returned', returned) end,
       case when findings = 1 then if(unaccepted = 1, 'no longer accepted', null) when unaccepted > 0 then format('{:,} no longer accepted', unaccepted) end,
+      case when findings = 1 then if(worse = 1, 'got worse', null) when worse > 0 then format('{:,} got worse', worse) end,
       case when findings = 1 then if(unassessed = 1, 'not assessed now', null) when unassessed > 0 then format('{:,} not assessed now', unassessed) end
     ),
     ''
@@ -109,7 +111,7 @@ from grouped
 left join guide using (rule)
 order by
   list_position(['critical', 'warning', 'info'], severity),
-  (newly + returned + unaccepted) = 0,
+  (newly + returned + unaccepted + worse) = 0,
   since,
   findings desc,
   rule,

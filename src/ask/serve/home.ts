@@ -78,7 +78,10 @@ async function readEstate(exchange: Exchange, at: Date) {
     more: critical.reduce((left, { findings }) => left - Number(findings), number('critical')),
     after,
     appeared: number('appeared') + number('returned') + number('unaccepted'),
+    worse: number('got_worse'),
     resolved: number('resolved'),
+    deleted: number('deleted'),
+    changedFrom: counts.first_change_at ?? '',
     changed: after === '' ? [] : await readChanged(exchange, after, at),
   };
 }

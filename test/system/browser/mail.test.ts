@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inspectPage, launchBrowser, noBrowser, openOwnPage } from '../../helpers/browser.ts';
 import { createMailWarehouse } from '../../helpers/mail-warehouse.ts';
 import { workspace } from '../../helpers/report-warehouse.ts';
+import { makeCritical } from '../../mail/digest-runs.ts';
 
 const [FIRST, SECOND, THIRD] = ['2026-11-18T02:15:00Z', '2026-11-19T02:15:00Z', '2026-11-20T02:15:00Z'] as const;
 const LONG = 'payments-api-production-eu-central-1-with-a-name-that-does-not-end';
@@ -17,7 +18,7 @@ async function composeDigest(): Promise<string> {
   await warehouse.evaluate(SECOND);
   await warehouse.pull(THIRD, { workspaces: [drifting('a'), drifting('b'), workspace('c'), drifting(LONG)] });
   await warehouse.evaluate(THIRD);
-  await warehouse.database.run(`update findings set severity = 'critical' where subject_name = 'a'`);
+  await makeCritical(warehouse, ['a']);
   return (await warehouse.digest(THIRD)).html;
 }
 

@@ -134,6 +134,26 @@ describe('the home page', () => {
     expect((await get(href, HTML)).body).toContain('agent-added');
   });
 
+  test('counts the findings that changed in the last run, with a link to their events', async () => {
+    const { change, get } = await changing();
+    await change(async (database) => {
+      const one = `select * replace (last_pull as changed_at, 'critical' as severity, 'severity changed' as reason)
+        from finding_events cross join (select max(as_of) as last_pull from pulls) where severity = 'info' and state = 'open' limit 1`;
+      await database.run(`insert into finding_events by name select * exclude (last_pull) from (${one})`);
+    });
+    const link = parseElements((await get('/', HTML)).body).find(
+      ({ tag, text: content }) => tag === 'a' && content.includes('new or returned'),
+    );
+    expect(link?.text).toMatch(/ 1 got worse, /u);
+    const { body } = await get(link?.attributes.href ?? '', HTML);
+    const events = parseElements(body)
+      .filter(({ tag }) => tag === 'td')
+      .map(({ text: content }) => content);
+    expect(events).toContain('severity changed');
+    expect(events).not.toContain('no longer new');
+    expect(events).not.toContain('baseline'); // of the run before
+  });
+
   test('calls a target that was never pulled unknown, and not fresh', async () => {
     const { change, get } = await changing();
     await change(async (database) => {
