@@ -106,15 +106,16 @@ function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors
     stderr(printError(error, colors));
     return error.exit;
   }
-  const lack = memoryLack(error) ?? systemLack(error);
   const unusable = fileSystemError(error);
   const isOwn = unusable?.path.startsWith(PACKAGE_ROOT) ?? false;
   if (unusable && !isOwn) {
     stderr(printError({ message: `${unusable.path} cannot be used: ${unusable.reason}` }, colors));
     return EXIT.usage;
   }
+  const system = systemLack(error);
+  const lack = memoryLack(error) ?? (system && `${system} (${formatError(error)})`);
   if (lack !== undefined) {
-    stderr(printError({ message: `${lack} (${formatError(error)})` }, colors));
+    stderr(printError({ message: lack }, colors));
     return EXIT.incomplete;
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
