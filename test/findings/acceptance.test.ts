@@ -47,18 +47,6 @@ async function shownState({ database }: FindingsWarehouse, day: number) {
   return row?.state;
 }
 
-test('of two findings with one ID, which somebody may have searched for, none hides the other', async () => {
-  const warehouse = await createFindingsWarehouse();
-  await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true, 2), workspace('ws-2', true, 2)]);
-  await warehouse.database.run('update findings set finding_id = (select min(finding_id) from findings)');
-  await pullAndEvaluate(warehouse, 2, [workspace('ws-1', true, 3), workspace('ws-2', true, 2)]);
-  const found = await driftFindings(warehouse);
-  expect(Object.keys(found).sort()).toEqual(['ws-1', 'ws-2']);
-  const ids = [String(found['ws-1']?.finding_id)];
-  const accepting = acceptFindings(warehouse, { ...acceptance, ids }, new Date(runTime(3)));
-  await expect(accepting).rejects.toThrow('two findings have the same ID');
-});
-
 describe('an accepted finding', () => {
   test('is shown as accepted where the clock went back since the last run', async () => {
     const { warehouse, id } = await openFinding();

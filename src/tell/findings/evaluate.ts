@@ -216,7 +216,7 @@ export async function acceptFindings(warehouse: OpenWarehouse, acceptance: Accep
   });
 }
 
-/** @throws TidemarkError USAGE naming the findings that are unknown or resolved, DATA for an ID that two of them have. */
+/** @throws TidemarkError USAGE naming the findings that are unknown or resolved. */
 export async function assertOpen({ database, files }: OpenWarehouse, ids: readonly string[]): Promise<void> {
   const rows = await database.rows(files.read('warehouse/findings_by_id'), { ids });
   const states = new Map(rows.map(({ finding_id, state }) => [finding_id, state]));
@@ -226,7 +226,4 @@ export async function assertOpen({ database, files }: OpenWarehouse, ids: readon
   }
   const resolved = ids.filter((id) => states.get(id) === 'resolved');
   if (resolved.length > 0) throw new TidemarkError('USAGE', `already resolved: ${resolved.join(', ')}`);
-  // Whoever chooses the names of two subjects can find some whose findings have one ID: who accepts one of them would accept both.
-  if (rows.length > states.size)
-    throw new TidemarkError('DATA', 'two findings have the same ID: neither can be accepted');
 }
