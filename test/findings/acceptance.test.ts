@@ -47,6 +47,22 @@ async function shownState({ database }: FindingsWarehouse, day: number) {
   return row?.state;
 }
 
+test.each([
+  ['on one day', [[12903907, 48755765]]],
+  ['one after the other', [[12903907], [12903907, 48755765]]],
+])('two subjects whose names give one ID have two findings: %s', async (_, days) => {
+  const warehouse = await createFindingsWarehouse();
+  for (const [index, ids] of days.entries())
+    await pullAndEvaluate(
+      warehouse,
+      index + 1,
+      ids.map((id) => workspace(`ws-${id}`, true, 2)),
+    );
+  const found = Object.values(await driftFindings(warehouse)).map(({ finding_id }) => String(finding_id));
+  expect(new Set(found.map((id) => id.slice(0, 14)))).toEqual(new Set(['f-399e2a25082d']));
+  expect(new Set(found).size).toBe(2);
+});
+
 describe('an accepted finding', () => {
   test('is shown as accepted where the clock went back since the last run', async () => {
     const { warehouse, id } = await openFinding();

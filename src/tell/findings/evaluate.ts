@@ -78,6 +78,7 @@ const UPDATES = [
   'drop_repeated',
   'doubtful_subjects',
   'transition',
+  'lengthen_ids',
   'leave_out_rules',
   'keep_acceptances',
   'merge_findings',
