@@ -70,7 +70,7 @@ select
   target,
   if(workspace_name is null, null, concat_ws(' ', workspace_name, name, source)) as subject_id,
   why as title,
-  json_merge_patch('{}', json_object('name', name, 'source', source, 'versions', if(version is null, null, [version]))) as detail,
+  json_merge_patch('{}', json_object('name', name, 'source', source)) as detail,
   true as unknown,
 from unreported_uses
 where kind = product_kind;

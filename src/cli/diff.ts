@@ -45,7 +45,7 @@ export async function diff(context: Context, from: string | undefined, to: strin
     const selected = named.length === 0 ? told : [...new Set(named)];
     const tables = await selectPresent(published, selected);
     const moment = (text: string) => readMoment(context, config, published, text);
-    const times = await resolveTimes(published, { from, to }, moment);
+    const times = await resolveTimes(published, { from, to }, moment, context.clock.now());
     const difference = await readDifference(published, tables, times, flags);
     await print(context, difference, flags);
     return difference;
@@ -60,29 +60,31 @@ type Times = Pick<Difference, 'from' | 'to'> & { readonly until: Date };
 type Given = Readonly<Record<'from' | 'to', string | undefined>>;
 
 /**
- * The times of the two states. `until`: up to when what is not known of them counts, later than `to` where two moments have the state of
- * one run: nothing was pulled in between.
+ * The times of the two states, those of the last runs until the moments. `until`: up to when sources count that were not pulled. It is later
+ * than `to` where no run is between two moments.
  * @throws TidemarkError USAGE where FROM is after TO; INCOMPLETE where there are no two pulls to compare
  */
 async function resolveTimes(
   { database, files }: OpenWarehouse,
   given: Given,
   toMoment: (text: string) => Promise<Moment>,
+  now: Date,
 ): Promise<Times> {
   const later = given.to === undefined ? undefined : await toMoment(given.to);
   const params = { to: later?.run.as_of.toISOString() ?? 'infinity' };
   const rows = await database.rows(files.read('diff/last_pulls'), params);
   const [last, previous] = rows.map(({ as_of }) => new Date(String(as_of)));
-  const to = later?.run.as_of ?? last;
   const earlier = given.from === undefined ? undefined : await toMoment(given.from);
   const from = earlier?.run.as_of ?? previous;
+  // A moment counts runs that failed as well.
+  const to = later?.run.as_of ?? (from && last && from > last ? from : last);
   if (!to || !from) throw new TidemarkError('INCOMPLETE', 'there are no two complete pulls to compare');
-  if (from > to)
-    throw new TidemarkError('USAGE', `${formatTimestamp(from)} is after ${formatTimestamp(to)}`, {
+  const [since, until] = [earlier?.at ?? from, later?.at ?? now];
+  if (from > to || (later && since > until))
+    throw new TidemarkError('USAGE', `${formatTimestamp(since)} is after ${formatTimestamp(until)}`, {
       hint: 'give the earlier moment first',
     });
-  const [since, until] = [earlier?.at ?? from, later?.at ?? to].map(Number) as [number, number];
-  return { from, to, until: from < to || since === until ? to : new Date(Math.max(since, until)) };
+  return { from, to, until: from < to || since >= until ? to : until };
 }
 
 async function readDifference(

@@ -32,7 +32,10 @@ const GO_ZONE = / ?([+-]\d\d)(\d\d) [\w+-]+$/u;
 /** The last time that a date can hold. */
 const MAX_TIME_MS = 8.64e15;
 
-/** A time as services write it, in every form that the macro `read_time` reads; undefined for none, and for anything else. */
+/**
+ * A time as services write it: ISO 8601 with a `T` or a space, what Go prints, or a Unix time in any unit; undefined for anything else. The macro
+ * `read_time` reads more, as DuckDB does.
+ */
 export function readTime(value: unknown): Date | undefined {
   const text = isScalar(value) ? String(value) : '';
   if (!/^\d+(?:\.\d+)?(?:e\+?\d+)?$/iu.test(text)) return parseTimestamp(text.replace(GO_ZONE, '$1:$2'));

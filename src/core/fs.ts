@@ -98,10 +98,15 @@ export function ignoreMissing(error: unknown): undefined {
 const PATH_ERROR =
   /^(?:ENOENT|ENOTDIR|EISDIR|EEXIST|EACCES|EPERM|EROFS|ENAMETOOLONG|ELOOP|EBUSY|ENOTEMPTY|EXDEV|ENXIO|ENODEV|EINVAL)$/u;
 
-/** Node has no names for these, and says `Unknown system error -122`. */
-export const EDQUOT = getSystemErrorName(-system.errno.EDQUOT);
-const ESTALE = getSystemErrorName(-system.errno.ESTALE);
-const ENOLCK = getSystemErrorName(-system.errno.ENOLCK);
+/** The code that Node gives such an error. It has no name for some, and says `Unknown system error -122`; Windows does not have all. */
+function codeOf(name: 'EDQUOT' | 'ESTALE' | 'ENOLCK'): string {
+  const number: number | undefined = system.errno[name];
+  return number === undefined ? name : getSystemErrorName(-number);
+}
+
+export const EDQUOT = codeOf('EDQUOT');
+const ESTALE = codeOf('ESTALE');
+const ENOLCK = codeOf('ENOLCK');
 
 /** What the system lacks, by error code. */
 const LACKS: Readonly<Record<string, string>> = {

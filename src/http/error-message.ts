@@ -1,4 +1,4 @@
-import { tryParseJson } from '../core/json.ts';
+import { sliceFields, tryParseJson } from '../core/json.ts';
 import { listAt, textAt, valueAt } from '../core/json-path.ts';
 import { shortenText, stripControls } from '../core/log.ts';
 
@@ -30,7 +30,7 @@ function jsonErrorMessage(text: string): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   const errors = valueAt(value, 'errors');
   if (Array.isArray(errors)) return errors.map(formatJsonApiError).filter(Boolean).join('; ');
-  if (errors) return typeof errors === 'string' ? errors : text; // as it was sent: it may be nested deeper than a function can follow
+  if (errors) return typeof errors === 'string' ? errors : sliceFields(text).get('errors'); // it may be nested deeper than a function can follow
   return [textAt(value, 'error'), textAt(value, 'message')].filter((part) => part !== null).join(': ');
 }
 

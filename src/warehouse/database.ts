@@ -118,7 +118,8 @@ export const PUBLISH_AGAIN =
 export function openInstance(file: string, settings: Readonly<Record<string, string>>) {
   return DuckDBInstance.create(file, settings).catch((cause: unknown) => {
     if (/Could not set lock/iu.test(firstLine(cause))) {
-      const hint = 'close it there; a file system without locks, such as some of NFS, gives none to anybody';
+      const hint =
+        'close it there, or query the published data/warehouse.duckdb; on NFS, the file system may have no locks';
       throw new TidemarkError('LOCKED', `another program has ${file} open`, { hint, cause });
     }
     const lack = systemLack(cause);

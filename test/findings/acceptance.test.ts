@@ -58,7 +58,8 @@ test.each([
       index + 1,
       ids.map((id) => workspace(`ws-${id}`, true, 2)),
     );
-  const found = Object.values(await driftFindings(warehouse)).map(({ finding_id }) => String(finding_id));
+  const rows: readonly Row[] = Object.values(await driftFindings(warehouse));
+  const found = rows.map(({ finding_id }) => String(finding_id));
   expect(new Set(found.map((id) => id.slice(0, 14)))).toEqual(new Set(['f-399e2a25082d']));
   expect(new Set(found).size).toBe(2);
 });

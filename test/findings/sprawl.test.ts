@@ -123,16 +123,29 @@ test.each([
   ['module-sprawl', 'modules', 'source'],
   ['module-sprawl', 'modules', 'name'],
   ['provider-sprawl', 'providers', 'source'],
-])('%s: without its name or source, a row may be of any', async (rule, table, lacks) => {
+])('%s: without its name or source, a row may be of any, and of any version', async (rule, table, lacks) => {
   const warehouse = await createFindingsWarehouse();
   const newest = [used('net', '2.0.0', 'a'), { ...used('dns', '2.0.0', 'a'), source: 'registry/dns' }];
   const older = [used('net', '1.0.0', 'b'), { ...used('dns', '1.0.0', 'b'), source: 'registry/dns' }];
   await warehouse.pull(NOW, 'acme', table, { [table]: [...newest, ...older] });
   await warehouse.evaluate(NOW);
-  await warehouse.pull(LATER, 'acme', table, { [table]: [...newest, { ...older[0], [lacks]: null }] });
+  await warehouse.pull(LATER, 'acme', table, {
+    [table]: [...newest, { ...older[0], version: '1.1.0', [lacks]: null }],
+  });
   await warehouse.evaluate(LATER);
   expect(await warehouse.findings(rule)).toMatchObject([
     { subject_id: 'b dns registry/dns', state: 'resolved' },
     { subject_id: 'b net registry/x', state: 'open', unassessed_since: expect.any(String) },
+  ]);
+});
+
+test('a list that is split at its commas names no workspace without a name', async () => {
+  const warehouse = await createFindingsWarehouse();
+  const modules = [used('net', '2.0.0', 'a'), { ...used('net', '1.0.0', 'b,,c'), workspace_count: 3 }];
+  await warehouse.pull(NOW, 'acme', 'modules', { modules });
+  await warehouse.evaluate(NOW);
+  expect((await warehouse.findings('module-sprawl')).map(({ subject_id }) => subject_id)).toEqual([
+    'b net registry/x',
+    'c net registry/x',
   ]);
 });

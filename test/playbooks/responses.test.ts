@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findOtherForm, isSameQuery, otherQueryParts, parseSavedQuery } from '../../src/act/playbooks/lib/platform.ts';
 import { parseClaims } from '../../src/act/playbooks/lib/scheduler.ts';
+import { explainOtherKey, parseKey } from '../../src/act/playbooks/lib/secrets.ts';
 import { reapDeadAgents } from '../../src/act/playbooks/reap-dead-agents.ts';
 
 describe('a saved query', () => {
@@ -140,4 +141,18 @@ test('an agent that pinged after the plan, by a time without an offset, is kept:
   expect(judge('2026-11-20T02:15:00')).toEqual({ state: 'ready' });
   expect(judge('2026-11-20T08:15:00')).toMatchObject({ state: 'drifted' });
   expect(judge('later')).toEqual({ state: 'drifted', reason: 'it pinged at later' });
+  expect(judge('2026/11/20 08:15:00')).toMatchObject({ state: 'drifted' });
+});
+
+test.each([
+  ['another form of the same time', '2026-10-01T02:15:00+02:00', '2026-10-01T00:15:00Z', undefined],
+  ['a later time', '2026-10-01T02:15:00Z', '2026-11-01T02:15:00Z', 'drifted'],
+  ['what cannot be read, and may be a later one', '2026-10-01T2:15:00Z', '2026-11-01T2:15:00Z', 'drifted'],
+  ['none', '2026-10-01T02:15:00Z', undefined, 'unknown'],
+])('the newest version of a key was created at %s', (_, planned, now, state) => {
+  const read = (time?: string) => {
+    const data = { latest_version: 1, versions: { 1: { creation_time: time } } };
+    return parseKey({ found: true, value: { data } }).rotated_at;
+  };
+  expect(explainOtherKey(read(planned), read(now))?.state).toBe(state);
 });

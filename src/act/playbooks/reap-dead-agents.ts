@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readTime } from '../../core/clock.ts';
 import { textAt, valueAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { readSubject, responseBody } from './lib/reads.ts';
+import { readSubject, responseBody, showTime } from './lib/reads.ts';
 
 const inputs = z.object({
   agent_id: z.string(),
@@ -27,11 +27,7 @@ const remove = defineAction(inputs, {
   observe: ({ agent }) => {
     const attributes = valueAt(responseBody(agent), 'data', 'attributes');
     if (!agent.found) return null;
-    const lastPing = valueAt(attributes, 'last-ping-at');
-    return {
-      status: textAt(attributes, 'status'),
-      last_ping_at: readTime(lastPing)?.toISOString() ?? textAt(lastPing),
-    };
+    return { status: textAt(attributes, 'status'), last_ping_at: showTime(valueAt(attributes, 'last-ping-at')) };
   },
   evaluate: (observed, planned) => {
     if (observed === null) return satisfied('the agent is gone');
@@ -39,9 +35,9 @@ const remove = defineAction(inputs, {
     if (status === null) return unknown('its status is not reported');
     if (!DEAD.includes(status)) return drifted(`its status is ${status}`);
     if (last_ping_at === null) return planned.last_ping_at === null ? ready : unknown('its last ping is not reported');
+    const [pinged, before] = [readTime(last_ping_at), readTime(planned.last_ping_at ?? '1970-01-01')];
     // What is no time may be a later one.
-    const isAsPlanned = Date.parse(last_ping_at) <= Date.parse(planned.last_ping_at ?? '1970');
-    return isAsPlanned ? ready : drifted(`it pinged at ${last_ping_at}`);
+    return pinged && before && pinged <= before ? ready : drifted(`it pinged at ${last_ping_at}`);
   },
 });
 

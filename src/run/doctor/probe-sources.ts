@@ -90,12 +90,19 @@ interface Asked {
 }
 
 function explainSuccess({ target, source, engines }: Asked, unknown: readonly UnknownPart[]): Explanation {
-  const more = source === meshRoles ? findEngines(engines, ENGINES.mesh.type, meshMounts(target)) : [];
-  if (unknown.length === 0 && more.length > 0) {
-    const mesh = [...meshMounts(target), ...more];
-    const detail = `permitted; other ${ENGINES.mesh.title}s are not read: \`mounts: { mesh: [${mesh.join(', ')}] }\` adds them`;
+  const { paths, hasUnnameable } = findEngines(
+    source === meshRoles ? engines : [],
+    ENGINES.mesh.type,
+    meshMounts(target),
+  );
+  const unread = `permitted; other ${ENGINES.mesh.title}s are not read`;
+  if (unknown.length === 0 && paths.length > 0) {
+    const mesh = [...meshMounts(target), ...paths];
+    const detail = `${unread}: \`mounts: { mesh: ${formatPaths(mesh)} }\` adds them`;
     return { availability: 'permitted', detail: stripControls(detail), mount: { mesh } };
   }
+  if (unknown.length === 0 && hasUnnameable)
+    return { availability: 'permitted', detail: `${unread}: tidemark.yaml cannot name their paths` };
   if (unknown.length === 0) return { availability: 'permitted', detail: 'permitted' };
   const parts = unknown.map(describePart).join('; ');
   return { availability: 'partial', detail: `partial: ${stripControls(parts)}` };
@@ -140,30 +147,34 @@ const ENGINES = {
   mesh: { title: 'mesh credentials engine', type: 'consul' },
 } as const;
 
-/** A path as a line of YAML has it. Whoever mounts an engine may choose `${NAME}`, in whose place the next request would have a secret. */
-const NAMEABLE = /^[\p{L}\p{N}_][\p{L}\p{N}_./@+-]*$/u;
+/** Whoever mounts an engine may choose `${NAME}`, in whose place the next request would have a secret; a pasted line has no line breaks. */
+const UNNAMEABLE = /\$\{|\p{Cc}/u;
 
-/** Paths of the engines of a type that a target can name, but for those that it names. */
-function findEngines(engines: Engines, type: string, named: readonly string[]): readonly string[] {
-  return (engines ?? []).flatMap((engine) =>
-    engine.type === type && !named.includes(engine.path) && NAMEABLE.test(engine.path) ? [engine.path] : [],
-  );
+/** The paths of the engines of a type that a target does not name, and whether there are others, which it cannot name. */
+function findEngines(engines: Engines, type: string, named: readonly string[]) {
+  const other = (engines ?? []).filter((engine) => engine.type === type && !named.includes(engine.path));
+  const paths = other.map(({ path }) => path).filter((path) => !UNNAMEABLE.test(path));
+  return { paths, hasUnnameable: paths.length < other.length };
 }
+
+/** Paths as a list of YAML. */
+const formatPaths = (paths: readonly string[]) =>
+  `[${paths.map((path) => (/^[a-z][\w./-]*$/iu.test(path) ? path : JSON.stringify(path))).join(', ')}]`;
 
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
 function explainMount({ target, source, engines }: Asked): Explanation {
   const mount = source === meshRoles ? 'mesh' : 'keymgmt';
   const { title, type } = ENGINES[mount];
-  const elsewhere = findEngines(engines, type, [target.mounts[mount]].flat());
+  const { paths: elsewhere, hasUnnameable } = findEngines(engines, type, [target.mounts[mount]].flat());
   const [first] = elsewhere;
   if (first !== undefined) {
     const found = mount === 'mesh' && elsewhere.length > 1 ? elsewhere : first;
-    const line = `mounts: { ${mount}: ${typeof found === 'string' ? found : `[${found.join(', ')}]`} }`;
+    const line = `mounts: { ${mount}: ${typeof found === 'string' ? formatPaths([found]).slice(1, -1) : formatPaths(found)} }`;
     const where = [found].flat().join('` and `');
     const detail = `wrong mount: the ${title} is at \`${where}\`; add \`${line}\` to the target`;
     return { availability: 'misplaced', detail, mount: { [mount]: found } };
   }
-  if (engines?.some((engine) => engine.type === type && !NAMEABLE.test(engine.path))) {
+  if (hasUnnameable) {
     return { availability: 'failed', detail: `wrong mount: the ${title} is at a path that tidemark.yaml cannot name` };
   }
   const seen = engines === undefined ? '' : ', nor anywhere else that the token can see';

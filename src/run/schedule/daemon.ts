@@ -42,7 +42,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     lastStarts: await readLastStarts(config).catch((error: unknown) => {
       // The next run publishes a warehouse that is damaged again.
       log.warn(`missed starts are not made up for: ${formatError(catchKnown(error))}`);
-      return new Map();
+      return new Map<string, Date>();
     }),
     catchUpHours: config.schedule.catchUpHours,
   });

@@ -87,10 +87,13 @@ export async function sendFromOutbox(store: OutboxStore, options: MailSendOption
   const transport = openTransport({ ...settings, timeouts });
   const attempt = async ({ message_id }: Pending): Promise<SendResult> => {
     const [row] = await store.database.rows(store.files.read('mail/outbox_content'), { message_id });
+    const mail = await toMailOptions(row?.content as unknown as Message, settings.sender, config.output).catch(
+      takeUnreadable,
+    );
     store.assertHeld?.();
+    if (mail instanceof Error) return { status: 'pending', reason: mail.message };
     await markSending(store, message_id, context.clock.now());
-    const prepare = () => toMailOptions(row?.content as unknown as Message, settings.sender, config.output);
-    return deliver(transport, prepare, timeouts.messageMs, context.redactor);
+    return deliver(transport, mail, timeouts.messageMs, context.redactor);
   };
   return sendAll(store, context, pending, attempt).finally(() => transport.close());
 }
@@ -150,22 +153,28 @@ export async function markSending({ database, files }: OutboxStore, messageId: s
 /** nodemailer's codes for failures of the connection or the login. */
 const SERVER_FAILURE = /^E(?:CONNECTION|TIMEDOUT|DNS|SOCKET|TLS|REQUIRETLS|AUTH|NOAUTH|PROTOCOL)$/u;
 
-/** Answers to a recipient that are about the sender: it must log in, or may not relay (RFC 3463: 5.7 is security and policy). */
-const SENDER_REJECTED = / (?:530|5\d\d[ -]5\.7\.\d+)\b/u;
+/** The answer to a recipient is about the sender, which must log in (530), or may not relay (RFC 3463: 5.7 is security and policy). */
+const isAboutSender = (responseCode: number, reason: string) =>
+  responseCode === 530 || new RegExp(` ${responseCode}[ -]5\\.7\\.\\d`, 'u').test(reason);
 
 type SmtpError = Readonly<{ code?: string; command?: string; responseCode?: number }>;
 
-/** The message of nodemailer for a server, or for a file of a page that cannot be read: either is one of this message alone. */
+/** For `catch`: a page that cannot be read is the failure of one message alone. */
+function takeUnreadable(error: NodeJS.ErrnoException): Error {
+  if (error.syscall === undefined) throw error;
+  return error;
+}
+
 async function deliver(
   transport: Transporter,
-  prepare: () => Promise<SendMailOptions>,
+  mail: SendMailOptions,
   limitMs: number,
   redactor: Context['redactor'],
 ): Promise<SendResult> {
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), limitMs);
   try {
-    await transport.sendMail({ ...(await prepare()), signal: limit.signal });
+    await transport.sendMail({ ...mail, signal: limit.signal });
     return { status: 'sent', reason: null };
   } catch (error) {
     if (limit.signal.aborted) {
@@ -175,7 +184,7 @@ async function deliver(
     const { code = '', command, responseCode = 0 } = error as SmtpError;
     const reason = redactor.text(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
     const isRecipientRejected =
-      code === 'EENVELOPE' && command === 'RCPT TO' && responseCode >= 500 && !SENDER_REJECTED.test(reason);
+      code === 'EENVELOPE' && command === 'RCPT TO' && responseCode >= 500 && !isAboutSender(responseCode, reason);
     const status = isRecipientRejected ? 'refused' : 'pending';
     return { status, reason, isServerFailure: SERVER_FAILURE.test(code) };
   } finally {

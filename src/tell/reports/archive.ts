@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../../core/clock.ts';
-import { makeFolder, PRIVATE_FILE, replaceFile, writeFileAtomic } from '../../core/fs.ts';
+import { makeFolder, PRIVATE_FILE, replaceFile, syncPath, writeFileAtomic } from '../../core/fs.ts';
 import { parseRunStart } from '../../landing/store.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/u;
@@ -29,7 +29,7 @@ export async function archiveFiles(out: string, date: string, files: readonly st
   for (const file of files) {
     const [from, to] = [join(out, file), join(folder, file)];
     if (file.endsWith('.html')) await writeFileAtomic(to, linkLatestSubjects(await readFile(from, 'utf8')));
-    else await replaceFile(to, PRIVATE_FILE, (temporary) => copyFile(from, temporary));
+    else await replaceFile(to, PRIVATE_FILE, (temporary) => copyFile(from, temporary).then(() => syncPath(temporary)));
   }
 }
 

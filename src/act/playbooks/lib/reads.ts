@@ -1,3 +1,4 @@
+import { readTime } from '../../../core/clock.ts';
 import { listAt, textAt } from '../../../core/json-path.ts';
 import { type AbsenceEvidence, type GuardRead, NO_ID, type ParameterSources, type ReadResult } from '../../define.ts';
 
@@ -51,6 +52,11 @@ export function readSubject(
 /** The body of a response; undefined where the subject was not found. */
 export function responseBody(result: ReadResult): unknown {
   return result.found ? result.value : undefined;
+}
+
+/** A time as ISO 8601; what cannot be read as the text that it is, since another text may be another time. Null for none. */
+export function showTime(value: unknown): string | null {
+  return readTime(value)?.toISOString() ?? textAt(value);
 }
 
 /** The items of a read with `allPages`. */
