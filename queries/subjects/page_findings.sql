@@ -5,7 +5,7 @@ select
   left(findings.title, 1000) as title,
   if(length(findings.detail::varchar) > 100000, json_object('detail', 'is longer than a page shows'), findings.detail) as detail,
   findings.first_seen,
-  if(placed.state in ('new', 'open'), if(findings.opened_at > $as_of::timestamptz, placed.opened_at, findings.opened_at), null) as opened_at,
+  if(placed.state in ('new', 'open'), coalesce(if(findings.opened_at > $as_of::timestamptz, placed.opened_at, findings.opened_at), findings.first_seen), null) as opened_at,
   findings.times_reopened,
   if(findings.unassessed_since <= $as_of::timestamptz, findings.unassessed_since, null) as unassessed_since,
   if(placed.state = 'accepted', findings.accepted_owner, null) as accepted_owner,

@@ -4,7 +4,7 @@
 --   `assessed for the first time`, `new`, `returned` (it was resolved before), `no longer accepted`, `resolved`, `deleted` (its subject is
 --   no longer there), `no longer watched` (the configuration leaves it out, or its rule is gone), `accepted`, `got worse` and `got milder` (it
 --   was open and is, with another severity). A finding that cannot be assessed stays open.
--- opened_at: when it was found, or found again, the last time until then; state_since: when its state, and not its severity, changed last
+-- opened_at: when it was found, or found again, the last time until then; state_since: of the last event that tells a state and not a severity alone
 -- defined: after the views, and where it is missing
 create or replace {{scope}}macro finding_states_at(at_time, since_time) as table
 with

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { acceptFindings } from '../../src/tell/findings/evaluate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { createMailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
@@ -344,6 +345,37 @@ describe('a digest', () => {
   });
 });
 
+const FOURTH = '2026-11-21T02:15:00Z';
+
+test('a number says what was accepted and what is of another severity; an accepted finding that ends is no news', async () => {
+  const warehouse = await twoRuns();
+  const present = [drifting('a'), drifting('c'), drifting('d'), workspace('e', { checks_failed: 2 })];
+  const { database } = warehouse;
+  const of = (name: string) => `(select finding_id from findings where subject_name = '${name}')`;
+  const [accepted] = await database.rows(`from ${of('a')}`);
+  const acceptance = { reason: 'known', owner: 'team', until: new Date('2026-12-31') };
+  await acceptFindings(
+    warehouse,
+    { ids: [String(accepted?.finding_id)], ...acceptance },
+    new Date('2026-11-19T12:00:00Z'),
+  );
+  await database.run(`update finding_events set severity = 'critical' where finding_id in ${of('c')}`);
+  await database.run(
+    `insert into finding_events by name select * replace ('warning' as severity, 'severity changed' as reason, timestamptz '${THIRD}' as changed_at)
+    from finding_events where finding_id in ${of('c')}`,
+  );
+  await warehouse.pull(THIRD, { workspaces: present });
+  await warehouse.evaluate(THIRD);
+  const { text } = await warehouse.digest(THIRD);
+  expect(text).toContain('critical findings: 0 (−1 by severity)\n');
+  expect(text).toMatch(/open findings: \d+ \(1 accepted\)\n/u);
+  await warehouse.pull(FOURTH, { workspaces: [workspace('a'), ...present.slice(1)] });
+  await warehouse.evaluate(FOURTH);
+  const later = (await warehouse.digest(FOURTH)).text;
+  expect(later).toContain('open findings: 3 (no change)');
+  expect(later).toContain('Resolved: 0');
+});
+
 describe('`when`', () => {
   const job = (when: 'changed' | 'findings') => ({ ...NIGHTLY, mail: { to: ['x@acme.example'], when } });
 
@@ -376,7 +408,7 @@ describe('`when`', () => {
     const warehouse = await createMailWarehouse(mailConfig(await tempFolder(), { targets: [mesh] }));
     const root = (id: string, not_after: string) => ({ root_id: id, name: id, active: true, not_after });
     const pull = async (at: string) => {
-      const ca_roots = [root('old', '2026-10-01T00:00:00Z'), root('ends', '2026-11-25T12:00:00Z')];
+      const ca_roots = [root('a', '2026-10-01T00:00:00Z'), root('ends', '2026-11-25T12:00:00Z')];
       await warehouse.pull(at, { ca_roots, leaf_certificates: [], authority_certificates: [] }, 'mesh');
       await warehouse.evaluate(at);
     };

@@ -42,7 +42,7 @@ with
       count(*) filter (change = 'deleted' and was_open) as deleted,
       count(*) filter (change = 'no longer watched' and was_open) as left_out,
       count(*) filter (change = 'accepted') as newly_accepted,
-      count(*) filter (change = 'got worse') as got_worse,
+      count(*) filter (change = 'got worse') as worse,
       min(changed_at) filter (change is not null) as first_change_at,
       min(found_at) filter (is_open and severity = 'critical') as oldest_critical_at,
     from states

@@ -78,7 +78,7 @@ async function readEstate(exchange: Exchange, at: Date) {
     more: critical.reduce((left, { findings }) => left - Number(findings), number('critical')),
     after,
     appeared: number('appeared') + number('returned') + number('unaccepted'),
-    worse: number('got_worse'),
+    worse: number('worse'),
     resolved: number('resolved'),
     deleted: number('deleted'),
     changedFrom: counts.first_change_at ?? '',
