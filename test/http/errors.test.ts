@@ -12,7 +12,7 @@ describe('the error message of a response', () => {
     ],
     ['a pointer', '{"errors":[{"title":"invalid","source":{"pointer":"/data/name"}}]}', 'invalid (/data/name)'],
     ['errors that are plain strings', '{"errors":["one","two"]}', 'one; two'],
-    ['errors of fields', '{"errors":{"base":["one","two"]}}', '{"errors":{"base":["one","two"]}}'],
+    ['errors of fields', '{"errors":{"base":["one","two"]}}', '{"base":["one","two"]}'],
     ['errors that are one text', '{"errors":"one"}', 'one'],
     ['no errors', '{"errors":[]}', ''],
     ['text', 'Permission denied\n', 'Permission denied'],
