@@ -1,5 +1,5 @@
 -- title: Agents and their last ping, by pool
--- description: Pools with the number of agents that pinged within the given minutes of the pull that listed them; unknown where none did.
+-- description: Pools with the number of agents that pinged within the given minutes of the pull that listed them; unknown where the last one could not.
 -- param: minutes integer = 10 - an agent that was silent longer is not alive
 select
   agent_pools.target,

@@ -16,7 +16,16 @@ with
     select 'module', * from modules_members where valid_to is null
   ),
   listed as (
-    select kind, target, name, source, version, ordinal, count(*) as names, sum(len(member) - len(replace(member, ',', ''))) as commas
+    select
+      kind,
+      target,
+      name,
+      source,
+      version,
+      ordinal,
+      count(*) as names,
+      sum(len(member) - len(replace(member, ',', ''))) as commas,
+      bool_or(contains(member, ',') and regexp_matches(member, '(^|,) *(,|$)')) as has_empty,
     from members
     where member <> ''
     group by all
@@ -26,7 +35,7 @@ select
   held.*,
   full_source(held.kind, held.source) as full_source,
   coalesce(listed.names <> held.workspace_count and listed.names + listed.commas = held.workspace_count, false) as is_split,
-  coalesce(if(is_split, held.workspace_count, listed.names), 0) as names,
+  coalesce(if(is_split, held.workspace_count - has_empty::bigint, listed.names), 0) as names, -- at most: an empty name is none
 from held
 left join listed
   on listed.kind = held.kind

@@ -3,13 +3,14 @@
 -- its version, is reported
 -- A policy for its source decides alone. Where there is none, the newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
 -- A higher prerelease is not older; a version that is not semantic is. {{scope}} as for semver_key.
+-- Not materialized: DuckDB would no longer know that there are few versions, and keep all workspaces in memory to join them.
 create or replace {{scope}}macro versions_in_use_behind(product_kind) as table
 with
-  ranked as (
+  ranked as not materialized (
     select *, case when ends_with(rank, '~') then '1' || rank else '0' || rank end as sort_key
     from (select *, coalesce(semver_key(version), '') as rank from named_uses where kind = product_kind and version is not null)
   ),
-  compared as (
+  compared as not materialized (
     select
       ranked.*,
       policy.verdict,
@@ -24,11 +25,11 @@ with
       and policy.version = ranked.version
     window same as (partition by ranked.target, ranked.name, source)
   ),
-  used as (
+  older as not materialized (
     from compared
-    join named_workspaces(product_kind) using (use_id)
     where verdict = 'below recommended' or (coalesce(verdict, 'not covered') = 'not covered' and rank < newest_rank)
   ),
+  used as (from older join named_workspaces(product_kind) using (use_id)),
   behind as (
     select
       target,
@@ -73,4 +74,18 @@ select
   json_merge_patch('{}', json_object('name', name, 'source', source)) as detail,
   true as unknown,
 from unreported_uses
-where kind = product_kind;
+where
+  kind = product_kind
+  and (
+    version is null
+    or name is null
+    or source is null
+    or exists (
+      from older
+      where
+        older.target = unreported_uses.target
+        and older.name = unreported_uses.name
+        and older.source = unreported_uses.source
+        and older.version = unreported_uses.version
+    )
+  );

@@ -54,7 +54,7 @@ qualify
     order by list_position(['critical', 'warning', 'info'], severity) nulls last, semver_key(version), version
   ) = 1
 union all by name
-select target, null as subject_id, why as title, json_merge_patch('{}', json_object('source', full_source, 'version', version)) as detail, true as unknown
+select target, null as subject_id, why as title, json_merge_patch('{}', json_object('source', full_source)) as detail, true as unknown
 from unreported_uses
 where
   kind = product_kind

@@ -118,8 +118,7 @@ export const PUBLISH_AGAIN =
 export function openInstance(file: string, settings: Readonly<Record<string, string>>) {
   return DuckDBInstance.create(file, settings).catch((cause: unknown) => {
     if (/Could not set lock/iu.test(firstLine(cause))) {
-      const hint =
-        'close it there, or query the published data/warehouse.duckdb; on NFS, the file system may have no locks';
+      const hint = 'close it there; on NFS, the file system may have no locks';
       throw new TidemarkError('LOCKED', `another program has ${file} open`, { hint, cause });
     }
     const lack = systemLack(cause);

@@ -260,6 +260,16 @@ describe('the exit code', () => {
     expect(await diff()).toMatchObject({ exit: 1, stderr: 'error: there are no two complete pulls to compare\n' });
   });
 
+  test('is 1 where the runs since the first moment failed: they loaded nothing', async () => {
+    const diff = await project(async (file) => {
+      const database = await openDatabase(file);
+      await database.run(`update pulls set status = 'failed', error = 'refused' where as_of = '${night(3)}'`);
+      database.close();
+    });
+    const words = ['-1h', '--table', 'workspaces', '--exit-code'];
+    expect(await diff(...words)).toMatchObject({ exit: 1, stdout: expect.stringContaining('? acme: workspaces') });
+  });
+
   test.each([
     [['--table', 'workspace'], 'unknown table workspace'],
     [['--table', 'autoscaler_metrics'], 'unknown table autoscaler_metrics'],
@@ -267,6 +277,7 @@ describe('the exit code', () => {
     [['--project', 'payment'], 'unknown project payment'],
     [['--subject', 'nobody'], 'nothing has the name or ID nobody'],
     [['2026-11-03', '2026-11-01'], 'is after'],
+    [['2026-11-03T06:00', '2026-11-03T05:00'], 'is after'],
     [['--stta'], 'unknown option --stta'],
     [['2026-10-01'], 'is before the first pull'],
   ])('is 2 for %j', async (words, message) => {

@@ -139,13 +139,32 @@ test.each([
   ]);
 });
 
-test('a list that is split at its commas names no workspace without a name', async () => {
+test('a list that is split at its commas names no workspace without a name, and counts none as named', async () => {
   const warehouse = await createFindingsWarehouse();
-  const modules = [used('net', '2.0.0', 'a'), { ...used('net', '1.0.0', 'b,,c'), workspace_count: 3 }];
-  await warehouse.pull(NOW, 'acme', 'modules', { modules });
+  const night = async (at: string, list: string) => {
+    const modules = [used('net', '2.0.0', 'a'), { ...used('net', '1.0.0', list), workspace_count: 3 }];
+    await warehouse.pull(at, 'acme', 'modules', { modules });
+    await warehouse.evaluate(at);
+  };
+  await night(NOW, 'b,d,c');
+  await night(LATER, 'b,,c');
+  const found = await warehouse.findings('module-sprawl');
+  expect(found.map(({ subject_id, unassessed_since }) => [subject_id, unassessed_since !== null])).toEqual([
+    ['b net registry/x', false],
+    ['c net registry/x', false],
+    ['d net registry/x', true],
+  ]);
+});
+
+test('a row of the newest version that counts more workspaces than it names keeps no finding: who uses it is not behind', async () => {
+  const warehouse = await createFindingsWarehouse();
+  const newest = (...names: readonly string[]) => ({ ...used('net', '2.0.0', ...names), workspace_count: 900 });
+  await warehouse.pull(NOW, 'acme', 'modules', { modules: [newest('a'), used('net', '1.0.0', 'b', 'c')] });
   await warehouse.evaluate(NOW);
-  expect((await warehouse.findings('module-sprawl')).map(({ subject_id }) => subject_id)).toEqual([
-    'b net registry/x',
-    'c net registry/x',
+  await warehouse.pull(LATER, 'acme', 'modules', { modules: [newest('a', 'b'), used('net', '1.0.0', 'c')] });
+  await warehouse.evaluate(LATER);
+  expect(await warehouse.findings('module-sprawl')).toMatchObject([
+    { subject_id: 'b net registry/x', state: 'resolved' },
+    { subject_id: 'c net registry/x', state: 'open' },
   ]);
 });

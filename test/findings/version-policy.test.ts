@@ -206,7 +206,7 @@ ${table}:
       rows.map(({ subject_name, state, unassessed_since }) => [subject_name, state, unassessed_since !== null]),
     ).toEqual([
       ['left-out', 'open', true],
-      ['moved', 'resolved', false],
+      ['moved', 'open', true],
       ['named', 'open', false],
     ]);
   });

@@ -369,6 +369,8 @@ test('a number says what was accepted and what is of another severity; an accept
   const { text } = await warehouse.digest(THIRD);
   expect(text).toContain('critical findings: 0 (−1 by severity)\n');
   expect(text).toMatch(/open findings: \d+ \(1 accepted\)\n/u);
+  const changed = { job: { ...NIGHTLY, mail: { to: ['x@acme.example'], when: 'changed' as const } } };
+  expect((await warehouse.compose(THIRD, changed)).messages).toHaveLength(1);
   await warehouse.pull(FOURTH, { workspaces: [workspace('a'), ...present.slice(1)] });
   await warehouse.evaluate(FOURTH);
   const later = (await warehouse.digest(FOURTH)).text;

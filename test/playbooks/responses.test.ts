@@ -148,6 +148,7 @@ test.each([
   ['another form of the same time', '2026-10-01T02:15:00+02:00', '2026-10-01T00:15:00Z', undefined],
   ['a later time', '2026-10-01T02:15:00Z', '2026-11-01T02:15:00Z', 'drifted'],
   ['what cannot be read, and may be a later one', '2026-10-01T2:15:00Z', '2026-11-01T2:15:00Z', 'drifted'],
+  ['what cannot be read, and is the same', '2026-10-01T2:15:00Z', '2026-10-01T2:15:00Z', undefined],
   ['none', '2026-10-01T02:15:00Z', undefined, 'unknown'],
 ])('the newest version of a key was created at %s', (_, planned, now, state) => {
   const read = (time?: string) => {

@@ -320,10 +320,16 @@ test('what is not known of agents, snapshots and roots is not taken for good', a
   await pull(FIRST, { ...lists, agents: 'failed' }, 'other');
   await pull(FIRST, { ...lists, agents: [{ agent_id: 'a', pool_id: 'apool-1', last_ping_at: FIRST }] }, 'stale');
   await pull(SECOND, { ...lists, agents: 'failed' }, 'stale');
+  const unlisted = JSON.stringify([{ column: 'pool_id', value: 'apool-1', reason: 'refused' }]);
+  await pull(FIRST, { ...lists, agents: [{ agent_id: 'b', pool_id: 'apool-1', last_ping_at: FIRST }] }, 'part');
+  await database.run(
+    `update pulls set status = 'partial', unknown_parts = '${unlisted}' where target = 'part' and source = 'agents'`,
+  );
   expect(await read('agents-by-pool', { minutes: 10 })).toMatchObject([
     { target: 'acme', alive: 0 },
     { target: 'stale', agents: 1, alive: 1 },
     { target: 'other', agents: null, alive: null },
+    { target: 'part', agents: null, alive: null },
   ]);
 });
 

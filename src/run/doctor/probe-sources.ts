@@ -147,8 +147,11 @@ const ENGINES = {
   mesh: { title: 'mesh credentials engine', type: 'consul' },
 } as const;
 
-/** Whoever mounts an engine may choose `${NAME}`, in whose place the next request would have a secret; a pasted line has no line breaks. */
-const UNNAMEABLE = /\$\{|\p{Cc}/u;
+/**
+ * Whoever mounts an engine may choose `${NAME}`, in whose place the next request would have a secret, or what is another path in a URL. A line to
+ * paste has no line breaks.
+ */
+const UNNAMEABLE = /[$?#%{}\\\p{Cc}]|(?:^|\/)\.\.?(?:\/|$)/u;
 
 /** The paths of the engines of a type that a target does not name, and whether there are others, which it cannot name. */
 function findEngines(engines: Engines, type: string, named: readonly string[]) {
@@ -157,9 +160,12 @@ function findEngines(engines: Engines, type: string, named: readonly string[]) {
   return { paths, hasUnnameable: paths.length < other.length };
 }
 
+/** A text that YAML reads as it is. */
+const PLAIN = /^(?!(?:null|true|false|yes|no|on|off|y|n)$)[a-z][\w./-]*$/iu;
+
 /** Paths as a list of YAML. */
 const formatPaths = (paths: readonly string[]) =>
-  `[${paths.map((path) => (/^[a-z][\w./-]*$/iu.test(path) ? path : JSON.stringify(path))).join(', ')}]`;
+  `[${paths.map((path) => (PLAIN.test(path) ? path : JSON.stringify(path))).join(', ')}]`;
 
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
 function explainMount({ target, source, engines }: Asked): Explanation {

@@ -91,7 +91,7 @@ export async function sendFromOutbox(store: OutboxStore, options: MailSendOption
       takeUnreadable,
     );
     store.assertHeld?.();
-    if (mail instanceof Error) return { status: 'pending', reason: mail.message };
+    if (mail instanceof Error) return { status: 'pending', reason: describeReason(mail, context.redactor) };
     await markSending(store, message_id, context.clock.now());
     return deliver(transport, mail, timeouts.messageMs, context.redactor);
   };
@@ -159,6 +159,11 @@ const isAboutSender = (responseCode: number, reason: string) =>
 
 type SmtpError = Readonly<{ code?: string; command?: string; responseCode?: number }>;
 
+/** One line, as the outbox has it. */
+function describeReason(error: unknown, redactor: Context['redactor']): string {
+  return redactor.text(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
+}
+
 /** For `catch`: a page that cannot be read is the failure of one message alone. */
 function takeUnreadable(error: NodeJS.ErrnoException): Error {
   if (error.syscall === undefined) throw error;
@@ -182,7 +187,7 @@ async function deliver(
       return { status: 'pending', reason, isServerFailure: true };
     }
     const { code = '', command, responseCode = 0 } = error as SmtpError;
-    const reason = redactor.text(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
+    const reason = describeReason(error, redactor);
     const isRecipientRejected =
       code === 'EENVELOPE' && command === 'RCPT TO' && responseCode >= 500 && !isAboutSender(responseCode, reason);
     const status = isRecipientRejected ? 'refused' : 'pending';

@@ -29,7 +29,7 @@ export function parseKey(key: ReadResult) {
  * @param planned, observed when the newest version was created; null where it is not reported, and in a plan of an earlier version
  */
 export function explainOtherKey(planned: string | null, observed: string | null) {
-  if (planned === null) return undefined;
+  if (planned === null || planned === observed) return undefined;
   if (observed === null) return unknown('the age of its newest version is not reported');
   // The warehouse rounds times, by less than a second.
   const isPlanned = Math.abs(Number(readTime(observed)) - Number(readTime(planned))) < 1000;
