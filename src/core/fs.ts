@@ -99,14 +99,14 @@ const PATH_ERROR =
   /^(?:ENOENT|ENOTDIR|EISDIR|EEXIST|EACCES|EPERM|EROFS|ENAMETOOLONG|ELOOP|EBUSY|ENOTEMPTY|EXDEV|ENXIO|ENODEV|EINVAL)$/u;
 
 /** The code that Node gives such an error. It has no name for some, and says `Unknown system error -122`; Windows does not have all. */
-function codeOf(name: 'EDQUOT' | 'ESTALE' | 'ENOLCK'): string {
+function findErrorCode(name: 'EDQUOT' | 'ESTALE' | 'ENOLCK'): string {
   const number: number | undefined = system.errno[name];
   return number === undefined ? name : getSystemErrorName(-number);
 }
 
-export const EDQUOT = codeOf('EDQUOT');
-const ESTALE = codeOf('ESTALE');
-const ENOLCK = codeOf('ENOLCK');
+export const EDQUOT = findErrorCode('EDQUOT');
+const ESTALE = findErrorCode('ESTALE');
+const ENOLCK = findErrorCode('ENOLCK');
 
 /** What the system lacks, by error code. */
 const LACKS: Readonly<Record<string, string>> = {

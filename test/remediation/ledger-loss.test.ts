@@ -183,7 +183,7 @@ test('a ledger of another account is not taken for a damaged one', async () => {
 });
 
 test.skipIf(process.platform !== 'linux')(
-  'a ledger that the disk cannot read is not taken for a damaged one: nobody is told to replace or accept it',
+  'a ledger that the disk cannot read is not called damaged: the message does not advise to replace or accept it',
   async () => {
     const folder = await tempFolder();
     await symlink('/proc/self/mem', join(folder, 'ledger.ndjson'));

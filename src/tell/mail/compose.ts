@@ -6,7 +6,7 @@ import { createRenderer, type Renderer } from '../reports/renderer.ts';
 import { createSubjectLinker, type SubjectLinker, selectSubjects } from '../reports/subjects.ts';
 import { buildDigest, CSV_NAME, type Digest } from './digest.ts';
 import { type ComposeOptions, type DigestData, MAX_LINES, readDigestData } from './digest-data.ts';
-import { domainOf, type Message } from './message.ts';
+import { formatDomain, type Message } from './message.ts';
 import { type Audience, explicitRecipients, resolveAudiences } from './recipients.ts';
 import { resolveMailSettings } from './transport.ts';
 
@@ -91,7 +91,7 @@ function addressMessages(
  * requested with `--to` has a new one each time, so that it is not discarded as a duplicate.
  */
 function createMessageId(parts: readonly string[], sender: MailAddress): string {
-  return `<tidemark.${sha256(JSON.stringify(parts)).slice(0, 32)}@${domainOf(sender)}>`;
+  return `<tidemark.${sha256(JSON.stringify(parts)).slice(0, 32)}@${formatDomain(sender)}>`;
 }
 
 /** Gmail clips HTML above about 102 kB; the rest is reserved for what gateways add. */

@@ -38,7 +38,7 @@ export async function toMailOptions(message: Message, from: MailAddress, output:
     messageId,
     date: new Date(composedAt),
     baseBoundary: messageId.replaceAll(/[^\da-z]/gu, ''), // the same message has the same bytes
-    list: { id: { url: `${listIdLabel(job)}.tidemark.${domainOf(from)}`, comment: `Tidemark ${job}` } },
+    list: { id: { url: `${listIdLabel(job)}.tidemark.${formatDomain(from)}`, comment: `Tidemark ${job}` } },
     // Suppress automatic replies: RFC 3834, and the header that Exchange honors.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
@@ -51,7 +51,7 @@ export async function toMailOptions(message: Message, from: MailAddress, output:
 }
 
 /** The domain of an address, as headers have it: they are ASCII, and so is what is derived from it. */
-export function domainOf({ address }: MailAddress): string {
+export function formatDomain({ address }: MailAddress): string {
   return domainToASCII(address.split('@').at(-1) ?? '');
 }
 
