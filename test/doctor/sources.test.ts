@@ -155,6 +155,20 @@ test('a wrong mount is not absence: the right one is named', async () => {
   expect(find('sources')).toBeUndefined();
 });
 
+test('an engine whose path would be a secret or another path is told and not named, beside one that is', async () => {
+  const paths = ['consul', 'null', '$' + '{TFE_TOKEN}', '../sys'];
+  const secret = Object.fromEntries(paths.map((path) => [`${path}/`, { type: 'consul' }]));
+  const { find } = await askDoctor('vault', ({ path }) =>
+    path === '/v1/sys/internal/ui/mounts' ? { status: 200, body: JSON.stringify({ data: { secret } }) } : undefined,
+  );
+  const detail = find('mesh_roles')?.detail ?? '';
+  expect(detail).toContain(
+    'other mesh credentials engines are not read: `mounts: { mesh: [consul, "null"] }` adds them',
+  );
+  expect(detail).toContain('another mesh credentials engine is not read: it is at a path with one of');
+  expect(detail).not.toMatch(/TFE_TOKEN|sys/u);
+});
+
 test('a denial is not absence', async () => {
   const { find } = await askDoctor('vault', ({ path }, service) =>
     path.startsWith('/v1/keymgmt/') ? service.error(403, 'permission denied') : undefined,

@@ -95,17 +95,19 @@ function explainSuccess({ target, source, engines }: Asked, unknown: readonly Un
     ENGINES.mesh.type,
     meshMounts(target),
   );
-  const unread = `permitted; other ${ENGINES.mesh.title}s are not read`;
-  if (unknown.length === 0 && paths.length > 0) {
-    const mesh = [...meshMounts(target), ...paths];
-    const detail = `${unread}: \`mounts: { mesh: ${formatPaths(mesh)} }\` adds them`;
-    return { availability: 'permitted', detail: stripControls(detail), mount: { mesh } };
+  if (unknown.length > 0) {
+    const parts = unknown.map(describePart).join('; ');
+    return { availability: 'partial', detail: `partial: ${stripControls(parts)}` };
   }
-  if (unknown.length === 0 && hasUnnameable)
-    return { availability: 'permitted', detail: `${unread}: tidemark.yaml cannot name their paths` };
-  if (unknown.length === 0) return { availability: 'permitted', detail: 'permitted' };
-  const parts = unknown.map(describePart).join('; ');
-  return { availability: 'partial', detail: `partial: ${stripControls(parts)}` };
+  const mesh = [...meshMounts(target), ...paths];
+  const { title } = ENGINES.mesh;
+  const details = [
+    'permitted',
+    ...(paths.length > 0 ? [`other ${title}s are not read: \`mounts: { mesh: ${formatPaths(mesh)} }\` adds them`] : []),
+    ...(hasUnnameable ? [`another ${title} is not read: it is ${UNNAMEABLE_PLACE}`] : []),
+  ];
+  const mount = paths.length > 0 && { mount: { mesh } };
+  return { availability: 'permitted', detail: stripControls(details.join('; ')), ...mount };
 }
 
 /** Whatever is wrong with one source, such as a plugin that throws, is the result of its check: the others are checked. */
@@ -152,6 +154,8 @@ const ENGINES = {
  * paste has no line breaks.
  */
 const UNNAMEABLE = /[$?#%{}\\\p{Cc}]|(?:^|\/)\.\.?(?:\/|$)/u;
+const UNNAMEABLE_PLACE =
+  'at a path with one of `$?#%{}\\`, a control character, or a part `..`; move it with `vault secrets move`';
 
 /** The paths of the engines of a type that a target does not name, and whether there are others, which it cannot name. */
 function findEngines(engines: Engines, type: string, named: readonly string[]) {
@@ -163,9 +167,8 @@ function findEngines(engines: Engines, type: string, named: readonly string[]) {
 /** A text that YAML reads as it is. */
 const PLAIN = /^(?!(?:null|true|false|yes|no|on|off|y|n)$)[a-z][\w./-]*$/iu;
 
-/** Paths as a list of YAML. */
-const formatPaths = (paths: readonly string[]) =>
-  `[${paths.map((path) => (PLAIN.test(path) ? path : JSON.stringify(path))).join(', ')}]`;
+const formatPath = (path: string) => (PLAIN.test(path) ? path : JSON.stringify(path));
+const formatPaths = (paths: readonly string[]) => `[${paths.map(formatPath).join(', ')}]`;
 
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
 function explainMount({ target, source, engines }: Asked): Explanation {
@@ -175,13 +178,13 @@ function explainMount({ target, source, engines }: Asked): Explanation {
   const [first] = elsewhere;
   if (first !== undefined) {
     const found = mount === 'mesh' && elsewhere.length > 1 ? elsewhere : first;
-    const line = `mounts: { ${mount}: ${typeof found === 'string' ? formatPaths([found]).slice(1, -1) : formatPaths(found)} }`;
+    const line = `mounts: { ${mount}: ${typeof found === 'string' ? formatPath(found) : formatPaths(found)} }`;
     const where = [found].flat().join('` and `');
     const detail = `wrong mount: the ${title} is at \`${where}\`; add \`${line}\` to the target`;
     return { availability: 'misplaced', detail, mount: { [mount]: found } };
   }
   if (hasUnnameable) {
-    return { availability: 'failed', detail: `wrong mount: the ${title} is at a path that tidemark.yaml cannot name` };
+    return { availability: 'failed', detail: `wrong mount: the ${title} is ${UNNAMEABLE_PLACE}` };
   }
   const seen = engines === undefined ? '' : ', nor anywhere else that the token can see';
   return {
