@@ -11,7 +11,6 @@ import { EXIT, type ExitCode, errorMessage, formatError, isMemoryError, Tidemark
 import { decodeUtf8, fileSystemError, MAX_TEXT_KIBIBYTES, systemLack } from './core/fs.ts';
 import { interrupts } from './core/interrupts.ts';
 import { createLog, printError, stripControls } from './core/log.ts';
-import { PACKAGE_ROOT } from './core/paths.ts';
 import { Redactor } from './core/redact/redactor.ts';
 import { quoteWord } from './core/shell-word.ts';
 
@@ -107,8 +106,7 @@ function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors
     return error.exit;
   }
   const unusable = fileSystemError(error);
-  const isOwn = unusable?.path.startsWith(PACKAGE_ROOT) ?? false;
-  if (unusable && !isOwn) {
+  if (unusable) {
     stderr(printError({ message: `${unusable.path} cannot be used: ${unusable.reason}` }, colors));
     return EXIT.usage;
   }

@@ -110,7 +110,8 @@ export async function trySyncLedger({ config, context: { clock, log } }: Acting,
   const now = clock.now();
   const sync = (open: Warehouse) => syncLedger(open, config, now);
   const synced = warehouse ? sync(warehouse) : withWarehouse({ config, purpose: 'playbook apply', now, log }, sync);
-  const error = await synced.catch(catchKnown);
+  // An apply tells what it did, whatever fails after it, such as the disk.
+  const error = await synced.catch((cause: unknown) => (warehouse ? catchKnown(cause) : cause));
   if (error) log.warn(`the table actions was not updated: ${formatError(error)}`);
   return error ?? undefined;
 }

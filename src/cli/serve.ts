@@ -35,7 +35,8 @@ export async function serve(context: Context, flags: ServeFlags): Promise<void> 
       hint: 'give --token-file FILE or set TIDEMARK_SERVE_TOKEN',
     });
   }
-  const { listen: address, port, workers, allowHost } = flags;
+  const { port, workers, allowHost } = flags;
+  const address = flags.listen.replace(/^\[(.+)\]$/u, '$1'); // as in a URL
   const hosts = allowHost.map((name) => name.toLowerCase());
   const rethrow = (cause: NodeJS.ErrnoException) => rethrowListening(cause, `${address} port ${port}`);
   const playbooks = () => listPlaybooks(config);

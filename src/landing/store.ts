@@ -219,10 +219,12 @@ export async function* readLanded(directory: string, { file, bytes, sha256 }: La
   if (hash.digest('hex') !== sha256) throw changed;
 }
 
+/** What another process removes meanwhile has no bytes. */
 export async function landingBytes(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => stat(join(parentPath, name)));
-  return (await Promise.all(files)).reduce((sum, { size }) => sum + size, 0);
+  const entries = (await readdir(directory, { recursive: true, withFileTypes: true }).catch(ignoreMissing)) ?? [];
+  const names = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const files = await Promise.all(names.map((name) => stat(name).catch(ignoreMissing)));
+  return files.reduce((sum, file) => sum + (file?.size ?? 0), 0);
 }
 
 /** The folders of landings older than `landingDays`. */

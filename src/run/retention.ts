@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { DAY_MS, HOUR_MS } from '../core/clock.ts';
 import type { Context, JobContext } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { removePaths } from '../core/fs.ts';
+import { ignoreMissing, removePaths } from '../core/fs.ts';
 import { isPresent } from '../core/paths.ts';
 import { type StoreContext, withLakeStore } from '../lake/open-store.ts';
 import { readPublishedUntil } from '../lake/publish.ts';
@@ -94,8 +94,8 @@ async function listOldFiles(config: Config, context: JobContext) {
 }
 
 async function measurePath(path: string): Promise<number> {
-  const entry = await stat(path);
-  return entry.isDirectory() ? landingBytes(path) : entry.size;
+  const entry = await stat(path).catch(ignoreMissing);
+  return entry?.isDirectory() ? landingBytes(path) : (entry?.size ?? 0);
 }
 
 async function pruneHistory(config: Config, context: JobContext, write: WriteWarehouse): Promise<readonly Removal[]> {

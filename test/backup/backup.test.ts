@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { ledgerFile } from '../../src/act/ledger.ts';
 import { type BackupManifest, MANIFEST } from '../../src/run/backup/manifest.ts';
+import { verifyBackup } from '../../src/run/backup/restore.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { applyHarness } from '../remediation/apply-harness.ts';
@@ -106,6 +107,20 @@ test('a second backup replaces the first, and only its owner may read it', async
   expect((await readdir(folder)).sort()).toEqual([second.folder, 'lock', 'lock.owner', MANIFEST].sort());
   for (const { path } of second.files) expect((await stat(await filePath(path))).mode & 0o077, path).toBe(0);
   expect((await stat(folder)).mode & 0o077).toBe(0);
+});
+
+test('what is compared while it is replaced is not called damaged', async () => {
+  await applyHalf();
+  await backup();
+  let isReplacing = true;
+  const replace = async () => {
+    for (let count = 0; count < 3; count++) expect((await backup()).exit).toBe(0);
+    isReplacing = false;
+  };
+  const verify = async () => {
+    while (isReplacing) expect((await verifyBackup(folder)).problems).toEqual([]);
+  };
+  await Promise.all([replace(), verify()]);
 });
 
 test('a folder with anything else is refused, and stays as it is', async () => {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defineProgram } from '../../src/cli/index.ts';
-import { version } from '../../src/core/paths.ts';
+import { PACKAGE_ROOT, version } from '../../src/core/paths.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -103,6 +103,11 @@ describe('a file or folder that cannot be used ends with 2 and its name', () => 
       'a configuration under a file',
       ['--config', 'occupied/deeper/t.yaml', 'init'],
       /occupied.* cannot be used: not a directory/u,
+    ],
+    [
+      'a file of a checkout that runs',
+      ['--config', join(PACKAGE_ROOT, 'README.md', 'deeper', 't.yaml'), 'init'],
+      /README\.md.* cannot be used: not a directory/u,
     ],
     [
       'a result in a folder that is none',

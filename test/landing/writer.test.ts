@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { readdir, readlink } from 'node:fs/promises';
+import { readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -8,6 +8,7 @@ import { Redactor } from '../../src/core/redact/redactor.ts';
 import { cleanJson } from '../../src/core/redact/secret-fields.ts';
 import { itemTexts } from '../../src/extract/sources/shared/snapshot-pages.ts';
 import { formatRow } from '../../src/landing/csv.ts';
+import { landingBytes } from '../../src/landing/store.ts';
 import { createLandingWriter } from '../../src/landing/writer.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -132,4 +133,12 @@ test('a part that is unknown has the values of its rows: masked where a secret i
     { column: 'namespace', value: null, reason: 'down' },
   ]);
   expect(readFileSync(join(directory, 'saved_view_rows.json'), 'utf8')).not.toContain('token-of');
+});
+
+test('a landing that is removed while its size is measured is no error', async () => {
+  const directory = await tempFolder();
+  for (let count = 0; count < 100; count++) await writeFile(join(directory, `${count}.json`), '{}');
+  const [bytes] = await Promise.all([landingBytes(directory), rm(directory, { recursive: true })]);
+  expect(bytes).toBeLessThanOrEqual(200);
+  expect(await landingBytes(directory)).toBe(0);
 });

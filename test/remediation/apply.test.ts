@@ -337,6 +337,18 @@ test('it completes while a run holds the warehouse; the next run updates the tab
   expect(await harness.place.ledger()).toHaveLength(3);
 });
 
+test('it tells what it did where the working file cannot be used', async () => {
+  const place = await playbookHarness({ playbook: 'reap-dead-agents' });
+  await place.plan(['--max-percent', '100', '--limit', '1']);
+  await place.approve();
+  const work = join(place.folder, 'data', 'work');
+  await rm(work, { recursive: true });
+  await writeFile(work, '');
+  const result = await place.apply();
+  expect(result.json<Applied>().rows.map(({ status }) => status)).toEqual(['applied']);
+  expect(result.stderr).toContain('the table actions was not updated: ENOTDIR');
+});
+
 function removeAgent(id: string): void {
   const { agents } = harness.place.sandbox.services.platform.state;
   const index = agents.findIndex((agent) => agent.id === id);

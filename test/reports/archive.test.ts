@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { archiveFiles } from '../../src/tell/reports/archive.ts';
+import { archiveFiles, removeObsolete } from '../../src/tell/reports/archive.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
@@ -35,6 +35,14 @@ describe('the archive and the index', () => {
     await expect(archiveFiles(out, '2026-11-01', ['drift.json'])).rejects.toThrow();
     expect(await readdir(archived)).toEqual(['drift.json']);
     expect(await readFile(join(archived, 'drift.json'), 'utf8')).toBe('whole');
+  });
+
+  it('lose what a table no longer has once, where two processes write the report', async () => {
+    const out = await tempFolder();
+    for (let table = 0; table < 50; table++) await writeFile(join(out, `drift.t${table}.csv`), '');
+    const remove = () => removeObsolete(out, 'drift', new Set());
+    await Promise.all(Array.from({ length: 8 }, remove));
+    expect(await readdir(out)).toEqual([]);
   });
 
   it('remove reports of earlier times that were written more than reportDays ago', async () => {

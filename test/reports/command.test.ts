@@ -111,6 +111,20 @@ describe('tidemark report', () => {
     expect([atPull, hoursLater, daysLater].map(isStale)).toEqual([false, false, true]);
   });
 
+  it('may run several times at once into one folder', async () => {
+    await place.configure((config) => {
+      config.subjectPages = 20;
+    });
+    const words = ['report', 'drift', '--out', 'shared'];
+    const runs = await Promise.all([1, 2, 3].map(() => place.tidemark(words)));
+    await place.configure((config) => {
+      config.subjectPages = 0;
+    });
+    expect(runs.map(({ exit, stderr }) => [exit, stderr.includes('error')])).toEqual(runs.map(() => [0, false]));
+    expect(await readdir(join(place.folder, 'shared'))).not.toContainEqual(expect.stringMatching(/^tidemark-query-/u));
+    expect(await readdir(join(place.folder, 'shared', 'subjects'))).toHaveLength(20);
+  });
+
   it('refuses a time before the first pull in one line', async () => {
     const { exit, stdout, stderr } = await place.tidemark(['report', '--as-of', '2020-01-01']);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });

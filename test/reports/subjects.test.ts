@@ -352,7 +352,7 @@ it('a page that cannot be written is one error, also while the rows of other sub
   await pull(1, [workspace('api'), workspace('web')]);
   const options = warehouse.options(day(1), { names: ['drift'] });
   const page = subjectPath({ target: 'acme', type: 'workspace', id: 'ws-api' });
-  await mkdir(join(options.out, `${page}.new`), { recursive: true });
+  await mkdir(join(options.out, page), { recursive: true });
   const unhandled: unknown[] = [];
   const note = (error: unknown) => unhandled.push(error);
   process.on('unhandledRejection', note);

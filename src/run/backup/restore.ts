@@ -16,10 +16,17 @@ import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { type BackupManifest, LOST_FOUND, readManifest, syncFiles } from './manifest.ts';
 
-/** Compares every file of a backup with its size and checksum. @throws TidemarkError DATA where there is no complete backup */
+/**
+ * Compares every file of a backup with its size and checksum. The files of one that is replaced meanwhile are gone: then the new one is compared.
+ * @throws TidemarkError DATA where there is no complete backup
+ */
 export async function verifyBackup(folder: string) {
-  const manifest = await readManifest(folder);
-  return { manifest, problems: await findProblems(join(folder, manifest.folder), manifest) };
+  for (;;) {
+    const manifest = await readManifest(folder);
+    const problems = await findProblems(join(folder, manifest.folder), manifest);
+    const isSame = problems.length === 0 || (await readManifest(folder)).folder === manifest.folder;
+    if (isSame) return { manifest, problems };
+  }
 }
 
 /** What is wrong with each file, as the end of a sentence. */

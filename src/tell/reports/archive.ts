@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../../core/clock.ts';
-import { makeFolder, PRIVATE_FILE, replaceFile, syncPath, writeFileAtomic } from '../../core/fs.ts';
+import { ignoreMissing, makeFolder, PRIVATE_FILE, replaceFile, syncPath, writeFileAtomic } from '../../core/fs.ts';
 import { parseRunStart } from '../../landing/store.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/u;
@@ -18,7 +18,7 @@ export function toUtcDate(time: Date): string {
 export async function removeObsolete(out: string, report: string, files: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(out)) {
     const isObsolete = name.startsWith(`${report}.`) && name.endsWith('.csv') && !files.has(name);
-    if (isObsolete) await rm(join(out, name));
+    if (isObsolete) await rm(join(out, name), { force: true }); // another process may write the same reports
   }
 }
 
@@ -50,7 +50,8 @@ export async function listOldReports(out: string, now: Date, reportDays: number)
   for (const name of await listFolder(join(out, 'as-of'))) {
     const folder = join(out, 'as-of', name);
     // A folder's name is the time that its reports show, which says nothing about when they were asked for.
-    if (TIME.test(name) && (await stat(folder)).mtime < oldest) old.push(folder);
+    const entry = TIME.test(name) ? await stat(folder).catch(ignoreMissing) : undefined;
+    if (entry && entry.mtime < oldest) old.push(folder);
   }
   return old;
 }

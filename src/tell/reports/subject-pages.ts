@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { formatTimestamp } from '../../core/clock.ts';
 import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../../core/fs.ts';
 import { groupBy } from '../../core/group-by.ts';
+import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import type { Guide } from '../findings/guide.ts';
 import { formatTime, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
@@ -24,18 +25,19 @@ const SUBJECTS_PAGE = 'subjects.html';
 export async function writeSubjectPages(options: SubjectPagesOptions, selection: SubjectSelection, renderer: Renderer) {
   const { out } = options;
   await makeFolder(join(out, 'subjects'));
-  for await (const data of readSubjects(options, selection.pages)) {
-    const page = renderSubject(toSubjectView(data, { ...options, selection }), options.asOf, renderer);
-    await replacePage(join(out, subjectPath(data.page)), page);
+  const folder = await createTemporaryFolder(out); // another process may write the same pages
+  try {
+    for await (const data of readSubjects(options, selection.pages)) {
+      const page = renderSubject(toSubjectView(data, { ...options, selection }), options.asOf, renderer);
+      // It can be written again at any time, so it need not survive a power failure.
+      await writeFile(join(folder, 'page'), page, { mode: PRIVATE_FILE });
+      await rename(join(folder, 'page'), join(out, subjectPath(data.page)));
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
   await removeOthers(out, new Set(selection.pages.map(subjectPath)));
   await writeFileAtomic(join(out, SUBJECTS_PAGE), renderList(options, selection, renderer));
-}
-
-/** Replaces a page. It can be written again at any time, so it need not survive a power failure. */
-async function replacePage(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.new`, text, { mode: PRIVATE_FILE });
-  await rename(`${file}.new`, file);
 }
 
 /** @param root the folder of the reports, as seen from the page */
@@ -46,7 +48,8 @@ export function renderSubject(subject: SubjectView, asOf: Date, renderer: Render
 async function removeOthers(out: string, written: ReadonlySet<string>): Promise<void> {
   const folder = join(out, 'subjects');
   for (const name of await readdir(folder)) {
-    if (/\.html(?:\.new)?$/u.test(name) && !written.has(`subjects/${name}`)) await rm(join(folder, name));
+    const isOther = name.endsWith('.html') && !written.has(`subjects/${name}`);
+    if (isOther) await rm(join(folder, name), { force: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -523,4 +524,12 @@ test('others than this machine need the token, and the workers do not know it', 
   expect(status).toBe(200);
   const { readFileSync } = await import('node:fs');
   for (const pid of served.workers()) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('TOKEN');
+});
+
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
+if (!hasIpv6) console.warn('skipped: an IPv6 address: this machine has none');
+
+test.skipIf(!hasIpv6)('an IPv6 address may have the brackets of a URL', async () => {
+  const served = await startServe(await copyServedProject(), ['--listen', '[::1]']);
+  expect((await fetch(`${served.url}state.json`)).status).toBe(200);
 });
