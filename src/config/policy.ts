@@ -96,7 +96,10 @@ export function readPolicy(file: string, options: Partial<typeof REGULAR_FILE> =
   const said = readYamlFile(file, policySchema, options);
   const { tools: tool, providers: provider, modules: module, products: product } = said;
   const rows = Object.entries({ tool, provider, module, product }).flatMap(([kind, entries = {}]) =>
-    Object.entries(entries).flatMap(([name, each]) => toRows(kind, name, each ?? {})),
+    // Terraform reads the address of a provider in any case, as `full_source` does.
+    Object.entries(entries).flatMap(([name, each]) =>
+      toRows(kind, kind === 'provider' ? name.toLowerCase() : name, each ?? {}),
+    ),
   );
   if (rows.length > 0) return rows;
   // Such as one that a full disk or a failed template has emptied: its findings would all be resolved.

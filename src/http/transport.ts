@@ -1,5 +1,5 @@
 import { AssertionError } from 'node:assert';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, fetch as undiciFetch } from 'undici';
 import type { Target } from '../config/config.ts';
 import type { HttpTimeouts } from '../core/context.ts';
@@ -118,8 +118,16 @@ function createDispatcher(
     clientFactory: createProxyPool,
     httpProxy,
     httpsProxy,
-    noProxy: env.NO_PROXY ?? env.no_proxy ?? '',
+    noProxy: (env.NO_PROXY ?? env.no_proxy ?? '')
+      .split(/[\s,]+/u)
+      .map(toUrlHost)
+      .join(','),
   });
+}
+
+/** An IPv6 address as a URL has it: undici would take its last group for a port. */
+function toUrlHost(name: string): string {
+  return isIPv6(name) ? new URL(`http://[${name}]`).hostname : name;
 }
 
 /** The URL of a proxy, or ''. Without a scheme it is an HTTP proxy, as in curl. It may contain a password, so no message shows it. */

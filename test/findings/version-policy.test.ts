@@ -301,6 +301,18 @@ modules: { registry.terraform.io/acme/vpc/aws: { minimum: 5.0.0 } }`);
   expect(await subjects('below-minimum-module')).toEqual(['w0']);
 });
 
+test('a provider is the same in any case: registries show `Azure`, and states have `azure`', async () => {
+  const warehouse = await createWithPolicy(
+    'providers: { registry.terraform.io/Azure/azapi: { minimum: 2.0.0, recommended: 2.5.0 } }',
+  );
+  await warehouse.pull(NOW, 'acme', 'providers', {
+    providers: [used('azure/azapi', '1.15.0', 'lower'), used('Azure/azapi', '2.1.0', 'capital')],
+  });
+  await warehouse.evaluate(NOW);
+  const found = async (rule: string) => (await warehouse.findings(rule)).map(({ subject_name }) => subject_name);
+  expect([await found('below-minimum-provider'), await found('provider-sprawl')]).toEqual([['lower'], ['capital']]);
+});
+
 test('below-minimum-product finds servers by their product, a platform and an autoscaler by their kind', async () => {
   const warehouse = await createWithPolicy(`
 products:

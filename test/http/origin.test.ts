@@ -295,6 +295,18 @@ describe('proxies', () => {
     await direct.client.close();
   });
 
+  it.each(['::1', 'localhost, 0:0::1', '[::1]:49999'])(
+    'are not asked for an IPv6 address of NO_PROXY: %s',
+    async (names) => {
+      const through = await proxy(Number.POSITIVE_INFINITY);
+      const target = createTarget('platform', 'http://[::1]:49999');
+      const { client } = createTestClient(target, { env: { HTTP_PROXY: through.url, NO_PROXY: names } });
+      await expect(client.call(platform.views.list)).rejects.toMatchObject({ failure: 'unreachable' });
+      expect(through.tunnels).toEqual([]);
+      await client.close();
+    },
+  );
+
   it('of this process are not read: only the environment that is passed in counts', async () => {
     const server = await serve((_request, response) => response.end('{"data":[]}'));
     const { client } = createTestClient(createTarget('platform', server.origin), {
