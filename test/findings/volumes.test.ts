@@ -111,7 +111,10 @@ describe('volumes and their storage provider', () => {
         listing('gce', true),
       ],
     });
-    await warehouse.pull(NOW, 'other', 'volumes', { volumes: [volume('orphan'), volume('missing')] });
+    await warehouse.pull(NOW, 'other', 'volumes', {
+      volumes: [volume('orphan'), volume('missing')],
+      volume_allocations: [claim('missing', 'a1', 'running')],
+    });
     await warehouse.pull(NOW, 'other', 'external_volumes', {
       external_volumes: [external('orphan'), external('missing')],
       external_volume_listings: [listing('ebs', true)],
