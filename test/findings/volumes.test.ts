@@ -41,7 +41,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has finished', a
     ],
     volume_allocations: [
       claim('lost', 'a1', 'lost'),
-      claim('both', 'a2', 'complete', { mode: 'read' }),
+      claim('both', 'a2', 'complete', { mode: 'read', node_id: null }),
       claim('both', 'a2', 'complete'),
       claim('both', 'a3', 'failed', { node_id: 'node-of-a2' }),
       claim('running', 'a4', 'running'),

@@ -121,6 +121,7 @@ describe('workspaces over several nights', () => {
     workspace('applied-without-run', { current_run_external_id: null, current_run_status: 'applied' }),
     workspace('never-ran', { current_run_external_id: null, current_run_status: null }),
     workspace('grows', { current_rum_count: 100, workspace_created_at: CREATED }),
+    workspace('grew-before', { current_rum_count: 100, workspace_created_at: CREATED }),
     workspace('grows-a-little', { current_rum_count: 10, workspace_created_at: CREATED }),
     workspace('counts-no-more', { current_rum_count: 10, workspace_created_at: CREATED }),
     workspace('is-new', { current_rum_count: 1, workspace_created_at: night(9) }),
@@ -131,6 +132,7 @@ describe('workspaces over several nights', () => {
     workspace('contradicts', { current_rum_count: 3, current_run_applied_at: EARLIER, resources_drifted: 1 }),
     workspace('was-applied', { current_rum_count: 3, current_run_applied_at: night(1), drifted: true }),
     workspace('never-seen-applied', { current_rum_count: 3, workspace_created_at: CREATED, drifted: true }),
+    workspace('is-young', { current_rum_count: 3, workspace_created_at: '2026-10-25T00:00:00Z', drifted: true }),
     workspace('is-empty', { current_rum_count: 0, current_run_applied_at: EARLIER, drifted: true }),
   ];
   const change = (id: string, fields: Rows[number]) => ({ ...FIRST.find((row) => row.external_id === id)!, ...fields });
@@ -159,6 +161,9 @@ describe('workspaces over several nights', () => {
 
   beforeAll(async () => {
     warehouse = await createFindingsWarehouse({ cleanup: atEnd });
+    await warehouse.pull('2026-10-31T02:15:00Z', 'acme', 'workspaces', {
+      workspaces: [workspace('grew-before', { current_rum_count: 10, workspace_created_at: CREATED })],
+    });
     await warehouse.pull(night(1), 'acme', 'workspaces', { workspaces: FIRST });
     await warehouse.pull(night(9), 'acme', 'workspaces', {
       workspaces: [...FIRST.filter(({ external_id }) => !THEN.some((row) => row.external_id === external_id)), ...THEN],
@@ -210,7 +215,7 @@ describe('workspaces over several nights', () => {
     const { found, unknown } = await warehouse.seen('idle-resources');
     expect(found).toEqual(['is-idle']);
     expect(unknown).toEqual(expect.arrayContaining(['contradicts', 'drift-unknown', 'never-seen-applied']));
-    for (const id of ['drifted-before', 'drifts-again', 'was-applied', 'is-empty', 'grows'])
+    for (const id of ['drifted-before', 'drifts-again', 'was-applied', 'is-empty', 'is-young', 'grows'])
       expect(unknown).not.toContain(id);
     expect((await warehouse.findings('idle-resources'))[0]?.title).toBe(
       'Workspace name of is-idle has 3 resources, was last applied on 2026-04-01, and drifts since 2026-11-01',
