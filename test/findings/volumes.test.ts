@@ -57,7 +57,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has finished', a
   });
   await warehouse.pull(NOW, 'other', 'volumes', {
     volumes: [volume('lost', { namespace: null })],
-    volume_allocations: [claim('lost', 'a1', 'running', { namespace: null })],
+    volume_allocations: [claim('lost', 'a1', 'running', { namespace: null }), claim('unclaimed', 'a4', 'lost')],
   });
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('lost-volume-claim')).toEqual({

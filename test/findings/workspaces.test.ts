@@ -115,12 +115,15 @@ describe('workspaces over several nights', () => {
     workspace('goes-on', { current_run_external_id: 'run-3', current_run_status: 'planned' }),
     workspace('errs', { current_run_external_id: 'run-4', current_run_status: 'errored' }),
     workspace('errs-again', { current_run_external_id: 'run-5', current_run_status: 'errored' }),
+    workspace('errs-late', { current_run_external_id: 'run-7', current_run_status: 'planned' }),
     workspace('no-status', { current_run_external_id: 'run-6', current_run_status: null }),
     workspace('waits-without-run', { current_run_external_id: null, current_run_status: 'planned' }),
     workspace('errs-without-run', { current_run_external_id: null, current_run_status: 'errored' }),
     workspace('applied-without-run', { current_run_external_id: null, current_run_status: 'applied' }),
     workspace('never-ran', { current_run_external_id: null, current_run_status: null }),
     workspace('grows', { current_rum_count: 100, workspace_created_at: CREATED }),
+    workspace('grows-undated', { current_rum_count: 100 }),
+    workspace('grows-slowly', { current_rum_count: 1000, workspace_created_at: CREATED }),
     workspace('grew-before', { current_rum_count: 100, workspace_created_at: CREATED }),
     workspace('grows-a-little', { current_rum_count: 10, workspace_created_at: CREATED }),
     workspace('counts-no-more', { current_rum_count: 10, workspace_created_at: CREATED }),
@@ -141,8 +144,11 @@ describe('workspaces over several nights', () => {
     change('waits', { current_run_status: 'policy_checked' }),
     change('goes-on', { current_run_external_id: 'run-33' }),
     change('errs', { project_name: 'Other' }), // neither its run nor its status
+    change('errs-late', { current_run_status: 'errored' }),
     change('errs-again', { current_run_external_id: 'run-55' }),
     change('grows', { current_rum_count: 150 }),
+    change('grows-undated', { current_rum_count: 150 }),
+    change('grows-slowly', { current_rum_count: 1050 }),
     change('grows-a-little', { current_rum_count: 25 }),
     change('counts-no-more', { current_rum_count: null }),
     change('is-new', { current_rum_count: 90 }),
@@ -194,7 +200,7 @@ describe('workspaces over several nights', () => {
 
   test('resource-jump: by percent and by number, not the first apply of a new workspace', async () => {
     expect(await warehouse.seen('resource-jump')).toEqual({
-      found: ['grows'],
+      found: ['grows', 'grows-undated'],
       unknown: expect.arrayContaining(['counts-no-more']),
     });
     expect((await warehouse.findings('resource-jump'))[0]).toMatchObject({
