@@ -11,45 +11,40 @@ with
   first_seen as (
     select target, external_id, current_run_external_id, current_run_status, min(valid_from) as seen_at
     from workspaces_history
-    where current_run_external_id is not null
     group by all
   )
 select
-  workspaces.target,
-  workspaces.external_id as subject_id,
+  target,
+  external_id as subject_id,
   workspace_name as subject_name,
   case
-    when workspaces.current_run_status is null then 'the status of its run is not reported'
-    when workspaces.current_run_external_id is null then 'the ID of its run is not reported'
+    when current_run_status is null then 'the status of its run is not reported'
+    when current_run_external_id is null then 'the ID of its run is not reported'
     else format(
       'The last run of workspace {} {} on {} or before, and nothing was applied since',
-      coalesce(workspace_name, workspaces.external_id),
+      coalesce(workspace_name, external_id),
       case
-        when workspaces.current_run_status = 'errored' then 'errored'
-        else 'was ' || replace(workspaces.current_run_status, '_', ' ')
+        when current_run_status = 'errored' then 'errored'
+        else 'was ' || replace(current_run_status, '_', ' ')
       end,
       strftime(seen_at, '%Y-%m-%d')
     )
   end as title,
   json_object(
-    'workspace_id', workspaces.external_id,
+    'workspace_id', external_id,
     'project_id', project_external_id,
     'project_name', project_name,
-    'run_id', workspaces.current_run_external_id,
-    'status', workspaces.current_run_status,
+    'run_id', current_run_external_id,
+    'status', current_run_status,
     'seen_at', iso_time(seen_at)
   ) as detail,
-  'status ' || replace(workspaces.current_run_status, '_', ' ') as group_key,
-  workspaces.current_run_status is null or workspaces.current_run_external_id is null as unknown,
+  'status ' || replace(current_run_status, '_', ' ') as group_key,
+  current_run_status is null or current_run_external_id is null as unknown,
 from workspaces
-left join first_seen
-  on first_seen.target = workspaces.target
-  and first_seen.external_id = workspaces.external_id
-  and first_seen.current_run_external_id = workspaces.current_run_external_id
-  and first_seen.current_run_status is not distinct from workspaces.current_run_status
+left join first_seen using (target, external_id, current_run_external_id, current_run_status)
 where
-  (workspaces.current_run_status is null and workspaces.current_run_external_id is not null)
+  (current_run_status is null and current_run_external_id is not null)
   or (
-    ended_unapplied(workspaces.current_run_status)
-    and (seen_at <= $as_of::timestamptz - to_seconds($not_applied_days * 86400) or workspaces.current_run_external_id is null)
+    ended_unapplied(current_run_status)
+    and (seen_at <= $as_of::timestamptz - to_seconds($not_applied_days * 86400) or current_run_external_id is null)
   )

@@ -9,18 +9,14 @@
 -- A policy for the tool decides alone. Without one, the newest version is the highest release of the facts about its support; without these,
 -- that of the target's `tf_versions`. It is never a prerelease.
 with
-  ranked as (
-    select target, version, semver_key(version) as rank
-    from stored_versions_at('tf_versions', $as_of)
-  ),
   newest as (
-    select target, arg_max(version, rank) as version, max(rank) as rank
-    from ranked
-    where ends_with(rank, '~')
+    select target, arg_max(version, semver_key(version)) as version
+    from stored_versions_at('tf_versions', $as_of)
+    where ends_with(semver_key(version), '~')
     group by target
   ),
   released as (
-    select product, arg_max(latest, semver_key(latest)) as version, max(semver_key(latest)) as rank
+    select product, arg_max(latest, semver_key(latest)) as version
     from lifecycle_at($as_of)
     where ends_with(semver_key(latest), '~')
     group by product
@@ -31,7 +27,7 @@ with
       in_use.version,
       semver_key(in_use.version) as rank,
       case when verdict = 'not covered' then coalesce(released.version, newest.version) else recommended end as newest_version,
-      case verdict when 'not covered' then coalesce(released.rank, newest.rank) when 'unknown' then null else semver_key(recommended) end as newest_rank,
+      if(verdict = 'unknown', null, semver_key(newest_version)) as newest_rank,
       case
         when verdict <> 'not covered' then ', which is recommended'
         when released.version is not null then ', the newest release'

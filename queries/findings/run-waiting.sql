@@ -11,7 +11,6 @@ with
   first_seen as (
     select target, external_id, current_run_external_id, min(valid_from) as seen_at
     from workspaces_history
-    where current_run_external_id is not null
     group by all
   )
 select

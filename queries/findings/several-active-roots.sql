@@ -25,4 +25,4 @@ select
   json_object('root_id', root_id, 'active_roots', active_roots, 'not_before', iso_time(not_before)) as detail,
   active is null as unknown,
 from ranked
-where active is null or (active and active_roots > 1 and place > 1)
+where active is null or (active and place > 1)

@@ -15,6 +15,9 @@ describe('agents', () => {
 
   beforeAll(async () => {
     warehouse = await createFindingsWarehouse({ cleanup: atEnd });
+    await warehouse.pull('2026-11-17T02:15:00Z', 'acme', 'agents', {
+      agents: [agent('lost-its-ping', 'idle', '2026-11-17T02:10:00Z')],
+    });
     await warehouse.pull(FIRST, 'acme', 'agents', {
       agents: [
         agent('lost-its-ping', 'idle', '2026-11-18T02:10:00Z'),

@@ -21,7 +21,7 @@ test('dead-saved-view: its query fails, or has returned no rows for deadViewDays
     result('long-empty', 0),
     result('emptied', 4),
     result('emptied-late', 4),
-    result('back', 0),
+    result('back', 4),
   ]);
   await answers(DAYS_30, [
     result('long-empty', 0),

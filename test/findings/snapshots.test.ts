@@ -13,13 +13,13 @@ const OVER_90 = '2026-08-22T02:14:59Z';
 
 test('a plugin that can no longer list, or is no longer queried, resolves nothing', async () => {
   const warehouse = await createFindingsWarehouse();
-  const pull = async (at: string, plugins: Rows, held: Rows, snapshots: Rows) => {
-    await warehouse.pull(at, 'nomad', 'volumes', { volumes: [volume('known', { plugin_id: 'zfs' })] });
-    await warehouse.pull(at, 'nomad', 'external_volumes', {
+  const pull = async (at: string, plugins: Rows, held: Rows, snapshots: Rows, target = 'nomad') => {
+    await warehouse.pull(at, target, 'volumes', { volumes: [volume('known', { plugin_id: 'zfs' })] });
+    await warehouse.pull(at, target, 'external_volumes', {
       external_volumes: held,
       external_volume_listings: plugins,
     });
-    await warehouse.pull(at, 'nomad', 'volume_snapshots', {
+    await warehouse.pull(at, target, 'volume_snapshots', {
       volume_snapshots: snapshots,
       volume_snapshot_listings: plugins,
     });
@@ -32,19 +32,23 @@ test('a plugin that can no longer list, or is no longer queried, resolves nothin
     snapshot('s2', 'b', OVER_90, { plugin_id: 'efs' }),
     snapshot('s3', 'a', OVER_90),
   ];
+  await pull(NOW, [listing('efs', true)], held.slice(1, 2), snapshots.slice(1, 2), 'other');
   await pull(NOW, [listing('ebs', true), listing('efs', true)], held, snapshots);
 
   await pull(NEXT, [listing('ebs', false)], [], []);
   for (const rule of ['orphaned-external-volume', 'abnormal-external-volume', 'stale-snapshot']) {
-    const states = (await warehouse.findings(rule)).map(({ state, unassessed_since }) => [state, unassessed_since]);
+    const rows = await warehouse.findings(rule, 'nomad');
+    const states = rows.map(({ state, unassessed_since }) => [state, unassessed_since]);
     expect(states, rule).toEqual(Array(3).fill(['open', NEXT]));
   }
 
   const later = '2026-11-22T02:15:00Z';
+  await pull(later, [listing('efs', true)], [], [], 'other');
   await pull(later, [listing('ebs', true), listing('efs', false)], held.slice(0, 1), snapshots.slice(0, 1));
   for (const rule of ['orphaned-external-volume', 'abnormal-external-volume', 'stale-snapshot']) {
+    expect(await warehouse.findings(rule, 'other')).toMatchObject([{ state: 'resolved' }]);
     expect(
-      (await warehouse.findings(rule)).map(({ state, unassessed_since }) => [state, unassessed_since]),
+      (await warehouse.findings(rule, 'nomad')).map(({ state, unassessed_since }) => [state, unassessed_since]),
       rule,
     ).toEqual([
       ['open', null],

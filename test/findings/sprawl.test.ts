@@ -25,8 +25,13 @@ test.each([
       used('net', 'main', 'branch'),
       used('net', null, 'unversioned'),
       used('single', '1.0.0', 'alone'),
+      { ...used('net', '1.10.0', 'another'), source: 'registry/y' },
     ],
   });
+  const same = [used('net', '1.10.0', 'elsewhere')];
+  await warehouse.pull(NOW, 'other', table, { [table]: same });
+  const others = table === 'modules' ? 'providers' : 'modules';
+  await warehouse.pull(NOW, 'acme', others, { [others]: same });
   await warehouse.evaluate(NOW);
   expect((await warehouse.seen(rule)).found).toEqual([
     'branch net registry/x',

@@ -259,7 +259,8 @@ test('outdated-version asks for the recommended version, then for the newest rel
   const outdated = async (policy: string, hasFacts: boolean) => {
     const warehouse = await createWithPolicy(policy);
     const facts = `insert into lifecycle_facts (product, cycle, ended, latest, data_as_of, origin, known_at)
-      values ('terraform', '1.15', false, '1.15.4', '2026-11-01', 'packaged', '2026-11-01'), ('vault', '2.0', false, '2.0.1', '2026-11-01', 'packaged', '2026-11-01')`;
+      values ('terraform', '1.14', false, '1.14.9', '2026-11-01', 'packaged', '2026-11-01'), ('terraform', '1.15', false, '1.15.4', '2026-11-01', 'packaged', '2026-11-01'),
+        ('terraform', '1.16', false, '1.16.0-beta1', '2026-11-01', 'packaged', '2026-11-01'), ('vault', '2.0', false, '2.0.1', '2026-11-01', 'packaged', '2026-11-01')`;
     if (hasFacts) await warehouse.database.script(facts);
     await warehouse.pull(NOW, 'acme', 'workspaces', workspaces({ low: '1.13.0', high: '1.14.0', text: 'latest' }));
     await warehouse.pull(NOW, 'acme', 'tf_versions', { tf_versions: [{ version: '1.14.0', workspace_count: 1 }] });

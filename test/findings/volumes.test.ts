@@ -41,7 +41,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has finished', a
     ],
     volume_allocations: [
       claim('lost', 'a1', 'lost'),
-      claim('both', 'a2', 'complete', { mode: 'read' }),
+      claim('both', 'a2', 'complete', { mode: 'read', node_id: null }),
       claim('both', 'a2', 'complete'),
       claim('both', 'a3', 'failed', { node_id: 'node-of-a2' }),
       claim('running', 'a4', 'running'),
@@ -57,7 +57,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has finished', a
   });
   await warehouse.pull(NOW, 'other', 'volumes', {
     volumes: [volume('lost', { namespace: null })],
-    volume_allocations: [claim('lost', 'a1', 'running', { namespace: null })],
+    volume_allocations: [claim('lost', 'a1', 'running', { namespace: null }), claim('unclaimed', 'a4', 'lost')],
   });
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('lost-volume-claim')).toEqual({
@@ -111,7 +111,10 @@ describe('volumes and their storage provider', () => {
         listing('gce', true),
       ],
     });
-    await warehouse.pull(NOW, 'other', 'volumes', { volumes: [volume('orphan'), volume('missing')] });
+    await warehouse.pull(NOW, 'other', 'volumes', {
+      volumes: [volume('orphan'), volume('missing')],
+      volume_allocations: [claim('missing', 'a1', 'running')],
+    });
     await warehouse.pull(NOW, 'other', 'external_volumes', {
       external_volumes: [external('orphan'), external('missing')],
       external_volume_listings: [listing('ebs', true)],
