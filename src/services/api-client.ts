@@ -2,7 +2,15 @@ import type { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import type { ApiResults } from './api-results.ts';
 import type { ServiceClient } from './client.ts';
-import { resources } from './index.ts';
+import {
+  type autoscaler,
+  type mesh,
+  type platform,
+  type registry,
+  resources,
+  type scheduler,
+  type secrets,
+} from './index.ts';
 import type { Args, Operation, OperationArgs } from './operation.ts';
 import { isList, jsonOr } from './response.ts';
 
@@ -12,14 +20,9 @@ import { isList, jsonOr } from './response.ts';
  * and requests pages as they are needed; any other method resolves to the result without its envelope. Methods throw
  * ServiceError, or TidemarkError USAGE before anything is sent.
  */
-export type ApiClient = Resources<AllResources['platform']> &
-  Resources<AllResources['secrets']> &
-  Resources<AllResources['scheduler']> &
-  Resources<AllResources['autoscaler']> &
-  Resources<AllResources['mesh']> &
-  Resources<AllResources['registry']>;
-
-type AllResources = typeof resources;
+export type ApiClient = Resources<
+  typeof platform & typeof secrets & typeof scheduler & typeof autoscaler & typeof mesh & typeof registry
+>;
 
 type Verbs = Readonly<Record<string, Operation>>;
 

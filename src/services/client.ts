@@ -9,7 +9,7 @@ import { createTransport } from '../http/transport.ts';
 import { buildRequest, collectSecrets, describePermission, type RequestParts } from './build-request.ts';
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
-import { PageReader, withRequiredSize } from './pagination.ts';
+import { readPages, withRequiredSize } from './pagination.ts';
 import type { ResponsePage, ServiceResponse } from './response.ts';
 import { assertPresent, MAX_PAST_MS, readFailure, readResponse } from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
@@ -178,7 +178,7 @@ async function* fetchPages(
   try {
     const sized = withRequiredSize(operation, target, args as Args);
     const { read } = prepareRequest(connection, operation, sized, { ...requestOptions, signal });
-    yield* new PageReader({ operation, target, args: sized, log }, read).read();
+    yield* readPages({ operation, target, args: sized, log }, read);
   } finally {
     abort();
     release();
