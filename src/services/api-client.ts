@@ -2,15 +2,7 @@ import type { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import type { ApiResults } from './api-results.ts';
 import type { ServiceClient } from './client.ts';
-import {
-  type autoscaler,
-  type mesh,
-  type platform,
-  type registry,
-  resources,
-  type scheduler,
-  type secrets,
-} from './index.ts';
+import { resources } from './index.ts';
 import type { Args, Operation, OperationArgs } from './operation.ts';
 import { isList, jsonOr } from './response.ts';
 
@@ -21,8 +13,9 @@ import { isList, jsonOr } from './response.ts';
  * ServiceError, or TidemarkError USAGE before anything is sent.
  */
 export type ApiClient = Resources<
-  typeof platform & typeof secrets & typeof scheduler & typeof autoscaler & typeof mesh & typeof registry
+  All['platform'] & All['secrets'] & All['scheduler'] & All['autoscaler'] & All['mesh'] & All['registry']
 >;
+type All = typeof resources;
 
 type Verbs = Readonly<Record<string, Operation>>;
 

@@ -15,8 +15,7 @@ export function keepPages(client: ServiceClient): ServiceClient {
       let bytes = 0;
       for await (const page of client.pages(operation, args, options)) {
         bytes += page.text.length;
-        if (bytes <= MAX_KEPT_BYTES) yield page;
-        else
+        if (bytes > MAX_KEPT_BYTES) {
           throw new ServiceError({
             failure: 'too-large',
             operation: operation.name,
@@ -24,6 +23,8 @@ export function keepPages(client: ServiceClient): ServiceClient {
             serviceMessage: `its pages are larger than ${MAX_KEPT_BYTES / 1024 ** 2} MiB together`,
             hint: 'the service is faulty, or has more than can be pulled: leave the source out with `without`',
           });
+        }
+        yield page;
       }
     },
   };
