@@ -15,7 +15,6 @@ export interface LedgerHead {
 
 const NO_LINES: LedgerHead = { lines: 0, digest: sha256('') };
 
-/** What the warehouse has seen of the ledger. */
 export interface SeenLedger {
   /**
    * The end of the ledger, then that of the one which it replaces: until the next run sees which one the file has, both are sound.
@@ -43,7 +42,6 @@ export function extendHead({ lines, digest }: LedgerHead, text: string): LedgerH
   return { lines: lines + 1, digest: sha256(`${digest}\n${text}`) };
 }
 
-/** A line that continues a ledger. */
 export function toLine({ digest }: LedgerHead, event: LedgerEvent): string {
   return JSON.stringify({ ...event, previous: digest });
 }

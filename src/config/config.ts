@@ -202,10 +202,7 @@ function withDefaults(target: RawTarget, toAbsolute: (path: string) => string) {
     /** Base URL with `/api/v2` or `/v1`, without a trailing slash. */
     url: base.endsWith(suffix) || (target.kind === 'platform' && base.endsWith(OTHER_BASE)) ? base : `${base}${suffix}`,
     tokenHeader: target.tokenHeader ?? (target.kind === 'secrets' ? storeHeader : 'Authorization'),
-    mounts: {
-      keymgmt: target.mounts.keymgmt ?? 'keymgmt',
-      mesh: mesh.length === 1 ? String(mesh[0]) : mesh,
-    },
+    mounts: { keymgmt: target.mounts.keymgmt ?? 'keymgmt', mesh: mesh.length === 1 ? String(mesh[0]) : mesh },
     ...(target.caFile && { caFile: toAbsolute(target.caFile) }),
     ...(target.clientCert && { clientCert: toAbsolute(target.clientCert) }),
     ...(target.clientKey && { clientKey: toAbsolute(target.clientKey) }),

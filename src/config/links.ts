@@ -52,7 +52,6 @@ export const LINK_KINDS: Readonly<Record<string, Readonly<Record<string, LinkKin
   registry: {},
 };
 
-/** The names in braces of a template. */
 export function listTemplateFields(template: string): readonly string[] {
   return [...template.matchAll(/\{([^{}]*)\}/gu)].map(([, name = '']) => name);
 }

@@ -254,7 +254,6 @@ function hasLogin(text: string): boolean {
   return username !== '' || password !== '';
 }
 
-/** What is wrong with the address of a target. */
 export function urlError(text: string): string | undefined {
   if (!URL.canParse(text)) return 'is not a URL such as https://host:port';
   const url = new URL(text);

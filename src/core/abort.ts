@@ -1,13 +1,7 @@
 import { setMaxListeners } from 'node:events';
 
 /** A signal that follows others until it is released. */
-export interface LinkedSignal {
-  readonly signal: AbortSignal;
-  /** Aborts this signal alone. */
-  readonly abort: (reason?: unknown) => void;
-  /** Stops following the others. */
-  readonly release: () => void;
-}
+export type LinkedSignal = Readonly<ReturnType<typeof linkSignals>>;
 
 /**
  * A signal that is aborted with the first of the given ones. `AbortSignal.any` is not used: on Node 20 its sources refer to it
@@ -15,7 +9,7 @@ export interface LinkedSignal {
  * (docs/decisions.md#abort-signals-are-held-strongly). Here the sources refer to it strongly, so it must be released.
  */
 // until Node 24: Node 22 still loses such a signal that follows another one
-export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
+export function linkSignals(...sources: readonly (AbortSignal | undefined)[]) {
   const controller = new AbortController();
   // Every request or query in progress listens to one; Node reports more than ten listeners as a leak.
   setMaxListeners(0, controller.signal, ...sources.flatMap((source) => source ?? []));
@@ -27,8 +21,9 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
     source.addEventListener('abort', follow);
   }
   return {
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
+    signal: controller.signal as AbortSignal, // with its type: that of an inferred one cannot be named in the declarations
+    /** Aborts this signal alone. */
+    abort: (reason?: unknown) => controller.abort(reason),
     release: () => {
       for (const { source, follow } of followed) source.removeEventListener('abort', follow);
     },

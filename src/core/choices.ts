@@ -14,7 +14,6 @@ export type FindingState = (typeof FINDING_STATES)[number];
 export const FORMATS = ['table', 'line', 'csv', 'json', 'ndjson', 'markdown', 'parquet', 'xlsx'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Output formats of `tidemark diff`. */
 export const DIFF_FORMATS = ['text', 'markdown'] as const;
 export type DiffFormat = (typeof DIFF_FORMATS)[number];
 

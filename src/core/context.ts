@@ -22,11 +22,9 @@ export const DEFAULT_TIMEOUTS = {
   slowMs: 60_000,
   /** A whole response that is held in memory. */
   responseMs: 300_000,
-  /** A whole download. */
   downloadMs: 3_600_000,
   /** Size of a response that is held in memory. */
   maxResponseBytes: 64 * 1024 * 1024,
-  /** Size of a download. */
   maxDownloadBytes: 16 * 1024 ** 3,
 };
 

@@ -9,7 +9,6 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Values are cut at this length. */
 const MAX_VALUE_LENGTH = 200;
 /** Texts that differ in more lines are shown whole: the comparison takes the square of their number. */
 const MAX_DIFFERENT_LINES = 1000;

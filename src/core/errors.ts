@@ -22,7 +22,6 @@ const EXIT_CODES = {
   UNREACHABLE: EXIT.unavailable,
   REFUSED: EXIT.unavailable,
   DATA: EXIT.data,
-  FINDINGS: EXIT.findings,
   LOCKED: EXIT.unsafe,
   UNSAFE: EXIT.unsafe,
   INTERRUPTED: EXIT.interrupted,
@@ -53,7 +52,6 @@ export function catchKnown(error: unknown): TidemarkError {
   throw error;
 }
 
-/** The message of anything thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

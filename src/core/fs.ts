@@ -68,7 +68,6 @@ export async function syncFolder(path: string): Promise<void> {
   });
 }
 
-/** Syncs a file to disk. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   await handle.sync().finally(() => handle.close());
@@ -233,7 +232,6 @@ function readBounded(file: string, maxKibibytes?: number): Buffer {
   }
 }
 
-/** Removes files and folders. */
 export async function removePaths(paths: readonly string[]): Promise<void> {
   for (const path of paths) await rm(path, { recursive: true, force: true });
 }

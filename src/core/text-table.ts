@@ -8,7 +8,6 @@ interface TextColumn {
   readonly isWhole?: boolean;
   /** A sentence: it goes on below its beginning, where another cell is cut. */
   readonly isWrapped?: boolean;
-  /** Colours a cell. */
   readonly paint?: (cell: string) => string;
 }
 

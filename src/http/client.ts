@@ -1,5 +1,5 @@
-import ky, { type KyInstance } from 'ky'; // until Node 22: ky 2 needs it
-import pLimit, { type LimitFunction } from 'p-limit';
+import ky from 'ky'; // until Node 22: ky 2 needs it
+import pLimit from 'p-limit';
 import type { Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
@@ -67,93 +67,66 @@ const MAX_MESSAGE_LENGTH = 600;
 /** Failures of the whole target. */
 const CONCERNS_ALL: readonly FailureKind[] = ['unreachable', 'sealed'];
 
+/** Sends a request, repeats it where its policy allows, and reads the response. @throws ServiceError */
+export type Send = <T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions) => Promise<T>;
+
 /**
  * The client of one target: ky sends, the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter and the
  * concurrency limit, so that a request that waits for its next attempt holds no slot.
  */
-export class HttpClient {
-  readonly #options: HttpClientOptions;
+export function createHttpClient(options: HttpClientOptions): Send {
+  const { target, transport, limiter, redactor, log, timeouts, maxWaitMs } = options;
   /** docs/decisions.md#dependencies says why its retry, timeout, redirects and errors are off. */
-  readonly #ky: KyInstance = ky.create({ redirect: 'manual', retry: 0, timeout: false, throwHttpErrors: false });
-  readonly #slots: LimitFunction;
-  readonly #concurrency: ReturnType<typeof createAdaptiveConcurrency>;
+  const kyClient = ky.create({ redirect: 'manual', retry: 0, timeout: false, throwHttpErrors: false });
+  const slots = pLimit(target.limits.concurrency);
+  const concurrency = createAdaptiveConcurrency(target.limits.concurrency);
   /** What a retry was last said to be for, if that concerns every request: it is said once, and the retries are counted. */
-  #said: FailureKind | undefined;
+  let said: FailureKind | undefined;
   /** The attempts that ended since the last answer, none of them with one. */
-  #silence = { attempts: 0, sinceMs: 0 };
-  #answeredMs = 0;
+  const silence = { attempts: 0, sinceMs: 0 };
+  let answeredMs = 0;
   /** The service has been silent for longer than all attempts at one request take: whatever waits for its next attempt ends. */
-  #isGivenUp = false;
+  let isGivenUp = false;
 
-  constructor(options: HttpClientOptions) {
-    this.#options = options;
-    const { concurrency } = options.target.limits;
-    this.#slots = pLimit(concurrency);
-    this.#concurrency = createAdaptiveConcurrency(concurrency);
-  }
+  /** Otherwise many requests make all of their attempts one after the other: a proxy that hangs held a target for a quarter of an hour. */
+  const onSilence = (sentMs: number): void => {
+    const { attempts, maxBackoffMs } = timeouts;
+    const now = performance.now();
+    if (silence.attempts++ === 0) silence.sinceMs = Math.max(sentMs, answeredMs);
+    const ofOneMs = attempts * Math.max(now - sentMs, maxBackoffMs);
+    if (silence.attempts > attempts && now - silence.sinceMs >= ofOneMs) isGivenUp = true;
+  };
 
-  /** Sends a request, repeats it where its policy allows, and reads the response. @throws ServiceError */
-  async send<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions): Promise<T> {
-    const { limiter, redactor, log, timeouts, maxWaitMs } = this.#options;
-    const target = this.#options.target.name;
-    const { operation, retryPolicy } = request;
-    const { signal, release } = linkSignals(this.#options.signal, call.signal);
-    const attempt = (before: HttpFailure | undefined) => {
-      const isFresh = retryPolicy !== 'safe' || needsFresh(before); // what may not be sent twice meets no connection that is being closed
-      return this.#slots(() => {
-        if (before && this.#isGivenUp) throw new AttemptError({ ...before, retryable: 'no' });
-        return this.#attempt({ ...request, isFresh }, read, call, signal);
-      });
-    };
-    const sent = withRetry(attempt, {
-      policy: retryPolicy,
-      timeouts,
-      maxServerErrorAttempts: call.maxServerErrorAttempts,
-      maxWaitMs,
-      metrics: call.metrics,
-      signal,
-      onThrottled: (waitMs) => limiter.pause(waitMs),
-      onRetry: ({ status, failure: kind, message }, waitMs) => {
-        if (kind === this.#said) return;
-        this.#said = CONCERNS_ALL.includes(kind) ? kind : undefined;
-        const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
-        log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
-      },
-    });
-    const result = await sent.catch(catchAttempt).finally(release);
-    if (!(result instanceof AttemptError)) {
-      this.#said = undefined;
-      return result;
+  /** Where nothing at all answers, a smaller query or another item gets no answer either. */
+  const explainSilence = (problem: HttpFailure): HttpFailure =>
+    isGivenUp && problem.failure === 'timeout' ? { ...problem, failure: 'unreachable' } : problem;
+
+  /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
+  const follow = async (
+    { method, body, useWriteToken, retryPolicy, isFresh, ...request }: Sent,
+    { metrics, beforeRequest }: CallOptions,
+    ticket: Ticket,
+    signal: AbortSignal,
+  ): Promise<Response> => {
+    const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
+    // ky and `Request` refer to a signal weakly, so the transport receives it directly.
+    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal, isFresh });
+    let { url } = request;
+    for (let hops = 0; ; hops++) {
+      beforeRequest?.();
+      metrics.requests++;
+      const response = await kyClient(url, { method, headers, fetch, ...(body !== undefined && { body }) });
+      limiter.onResponse(ticket, response);
+      if (response.status === 429) metrics.throttled++;
+      // A GET that is not safe creates something, such as a token.
+      const next = sameOriginRedirect(url, retryPolicy === 'safe' ? method : 'POST', response);
+      if (!next || hops === MAX_REDIRECTS) return response;
+      await response.body?.cancel();
+      url = next;
     }
-    // A bound of the run or of the source was reached: its message says more than that the request was stopped.
-    if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
-    const { message, ...problem } = retryPolicy === 'safe' ? this.#explainSilence(result.problem) : result.problem;
-    const { origin, pathname } = request.url;
-    const url = redactor.text(problem.status === undefined ? origin : pathname);
-    const serviceMessage = shortenText(redactor.text(message), MAX_MESSAGE_LENGTH); // of a secret that is cut, the rest would be shown
-    throw new ServiceError({ ...problem, operation, target, url, serviceMessage });
-  }
+  };
 
-  /** One attempt, from which the number of requests in progress follows. */
-  async #attempt<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal): Promise<T> {
-    const number = this.#concurrency.onSent();
-    try {
-      const value = await this.#exchange(request, read, call, signal);
-      this.#concurrency.onSuccess();
-      return value;
-    } catch (error) {
-      if (signal.aborted) throw new AttemptError(ABORTED);
-      const { problem } = catchAttempt(error);
-      // A request that may be too much for the service says nothing about the others.
-      if (call.maxServerErrorAttempts === undefined && showsOverload(problem)) this.#concurrency.onOverload(number);
-      throw error;
-    } finally {
-      if (this.#slots.concurrency !== this.#concurrency.limit()) this.#slots.concurrency = this.#concurrency.limit();
-    }
-  }
-
-  async #exchange<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) {
-    const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
+  const exchange = async <T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) => {
     const { metrics, maxTurnMs = maxWaitMs } = call;
     const turn = { name: target.name, signal, maxWaitMs: Math.min(maxTurnMs, maxWaitMs), log };
     const { ticket, waitedMs } = await limiter.acquire(turn);
@@ -162,12 +135,12 @@ export class HttpClient {
     const sentMs = performance.now();
     let hasResponse = false;
     try {
-      const response = await this.#follow(request, call, ticket, deadline.signal);
+      const response = await follow(request, call, ticket, deadline.signal);
       deadline.touch();
       hasResponse = true;
-      this.#silence.attempts = 0;
-      this.#answeredMs = performance.now();
-      this.#isGivenUp = false;
+      silence.attempts = 0;
+      answeredMs = performance.now();
+      isGivenUp = false;
       const problem = redirectError(request.url, response) ?? unfinishedError(request, response);
       if (problem) {
         await response.body?.cancel();
@@ -179,51 +152,68 @@ export class HttpClient {
     } finally {
       if (!hasResponse) {
         limiter.onNoResponse();
-        if (!signal.aborted) this.#onSilence(sentMs);
+        if (!signal.aborted) onSilence(sentMs);
       }
       deadline.dispose();
     }
-  }
+  };
 
-  /** Otherwise many requests make all of their attempts one after the other: a proxy that hangs held a target for a quarter of an hour. */
-  #onSilence(sentMs: number): void {
-    const { attempts, maxBackoffMs } = this.#options.timeouts;
-    const now = performance.now();
-    if (this.#silence.attempts++ === 0) this.#silence.sinceMs = Math.max(sentMs, this.#answeredMs);
-    const ofOneMs = attempts * Math.max(now - sentMs, maxBackoffMs);
-    if (this.#silence.attempts > attempts && now - this.#silence.sinceMs >= ofOneMs) this.#isGivenUp = true;
-  }
-
-  /** Where nothing at all answers, a smaller query or another item gets no answer either. */
-  #explainSilence(problem: HttpFailure): HttpFailure {
-    return this.#isGivenUp && problem.failure === 'timeout' ? { ...problem, failure: 'unreachable' } : problem;
-  }
-
-  /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
-  async #follow(
-    { method, body, useWriteToken, retryPolicy, isFresh, ...request }: Sent,
-    { metrics, beforeRequest }: CallOptions,
-    ticket: Ticket,
-    signal: AbortSignal,
-  ): Promise<Response> {
-    const { transport, limiter, target } = this.#options;
-    const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
-    // ky and `Request` refer to a signal weakly, so the transport receives it directly.
-    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal, isFresh });
-    let { url } = request;
-    for (let hops = 0; ; hops++) {
-      beforeRequest?.();
-      metrics.requests++;
-      const response = await this.#ky(url, { method, headers, fetch, ...(body !== undefined && { body }) });
-      limiter.onResponse(ticket, response);
-      if (response.status === 429) metrics.throttled++;
-      // A GET that is not safe creates something, such as a token.
-      const next = sameOriginRedirect(url, retryPolicy === 'safe' ? method : 'POST', response);
-      if (!next || hops === MAX_REDIRECTS) return response;
-      await response.body?.cancel();
-      url = next;
+  /** One attempt, from which the number of requests in progress follows. */
+  const attemptOnce = async <T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) => {
+    const number = concurrency.onSent();
+    try {
+      const value = await exchange(request, read, call, signal);
+      concurrency.onSuccess();
+      return value;
+    } catch (error) {
+      if (signal.aborted) throw new AttemptError(ABORTED);
+      const { problem } = catchAttempt(error);
+      // A request that may be too much for the service says nothing about the others.
+      if (call.maxServerErrorAttempts === undefined && showsOverload(problem)) concurrency.onOverload(number);
+      throw error;
+    } finally {
+      if (slots.concurrency !== concurrency.limit()) slots.concurrency = concurrency.limit();
     }
-  }
+  };
+
+  return async (request, read, call) => {
+    const { operation, retryPolicy } = request;
+    const { signal, release } = linkSignals(options.signal, call.signal);
+    const attempt = (before: HttpFailure | undefined) => {
+      const isFresh = retryPolicy !== 'safe' || needsFresh(before); // what may not be sent twice meets no connection that is being closed
+      return slots(() => {
+        if (before && isGivenUp) throw new AttemptError({ ...before, retryable: 'no' });
+        return attemptOnce({ ...request, isFresh }, read, call, signal);
+      });
+    };
+    const sent = withRetry(attempt, {
+      policy: retryPolicy,
+      timeouts,
+      maxServerErrorAttempts: call.maxServerErrorAttempts,
+      maxWaitMs,
+      metrics: call.metrics,
+      signal,
+      onThrottled: (waitMs) => limiter.pause(waitMs),
+      onRetry: ({ status, failure: kind, message }, waitMs) => {
+        if (kind === said) return;
+        said = CONCERNS_ALL.includes(kind) ? kind : undefined;
+        const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
+        log.info(`${target.name}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
+      },
+    });
+    const result = await sent.catch(catchAttempt).finally(release);
+    if (!(result instanceof AttemptError)) {
+      said = undefined;
+      return result;
+    }
+    // A bound of the run or of the source was reached: its message says more than that the request was stopped.
+    if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
+    const { message, ...problem } = retryPolicy === 'safe' ? explainSilence(result.problem) : result.problem;
+    const { origin, pathname } = request.url;
+    const url = redactor.text(problem.status === undefined ? origin : pathname);
+    const serviceMessage = shortenText(redactor.text(message), MAX_MESSAGE_LENGTH); // of a secret that is cut, the rest would be shown
+    throw new ServiceError({ ...problem, operation, target: target.name, url, serviceMessage });
+  };
 }
 
 /** `Authorization` has the token as `Bearer TOKEN`, any other header has it as it is. */

@@ -106,10 +106,9 @@ export class ServiceError extends TidemarkError {
   readonly failure: FailureKind;
   readonly status: number | undefined;
   readonly serviceMessage: string;
-  readonly details: ServiceErrorDetails;
   readonly parts: FailureParts;
 
-  constructor(details: ServiceErrorDetails) {
+  constructor(readonly details: ServiceErrorDetails) {
     const { failure: kind, status, serviceMessage, operation, target, hint = HINTS[kind] } = details;
     const what = status === undefined ? kind : `${status} ${kind}`;
     const code = status === undefined && NO_RESPONSE.includes(kind) ? 'UNREACHABLE' : 'REFUSED';
@@ -118,7 +117,6 @@ export class ServiceError extends TidemarkError {
     this.failure = kind;
     this.status = status;
     this.serviceMessage = serviceMessage;
-    this.details = details;
     const path = status !== undefined && saysNothing(details) ? (details.url ?? null) : null;
     const answer = path === null ? describeAnswer(details) : '';
     const advice = details.lacks ? details.lacks.otherwise : hint;

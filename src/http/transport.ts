@@ -46,13 +46,10 @@ export function createTransport(options: HttpTransportOptions): Transport {
       const request = input instanceof Request ? input : new Request(input, init);
       const { method, url } = request;
       const body = given ?? (request.body === null ? undefined : await request.text());
-      const parts = {
+      const response = await undiciFetch(url, {
         method,
         headers: [...request.headers] as [string, string][],
-        ...(body !== undefined && { body, duplex: 'half' as const }),
-      };
-      const response = await undiciFetch(url, {
-        ...parts,
+        ...(body !== undefined && { body, duplex: 'half' }),
         redirect: 'manual',
         signal,
         dispatcher: sendOnce(isFresh ? useFresh() : kept),

@@ -12,14 +12,10 @@ import { isList, jsonOr } from './response.ts';
  * and requests pages as they are needed; any other method resolves to the result without its envelope. Methods throw
  * ServiceError, or TidemarkError USAGE before anything is sent.
  */
-export type ApiClient = Resources<AllResources['platform']> &
-  Resources<AllResources['secrets']> &
-  Resources<AllResources['scheduler']> &
-  Resources<AllResources['autoscaler']> &
-  Resources<AllResources['mesh']> &
-  Resources<AllResources['registry']>;
-
-type AllResources = typeof resources;
+export type ApiClient = Resources<
+  All['platform'] & All['secrets'] & All['scheduler'] & All['autoscaler'] & All['mesh'] & All['registry']
+>;
+type All = typeof resources;
 
 type Verbs = Readonly<Record<string, Operation>>;
 

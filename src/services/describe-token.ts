@@ -1,5 +1,5 @@
 import { meshMounts, type Target, type TargetKind } from '../config/config.ts';
-import { textAt, toFields, valueAt } from '../core/json-path.ts';
+import { listAt, textAt, toFields, valueAt } from '../core/json-path.ts';
 import { ServiceError } from '../http/errors.ts';
 import { applyMount } from './build-request.ts';
 import type { ServiceClient } from './client.ts';
@@ -257,17 +257,16 @@ async function readMeshToken(fields: Fields, client: ServiceClient) {
   return { ...acl, name: textAt(fields, 'Description'), type, is_management: isManagement };
 }
 
-const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
 /** Of a token or a role. */
-function hasGlobalManagement({ Policies: policies }: Fields): boolean {
+function hasGlobalManagement(fields: Fields): boolean {
   const { ID, Name } = GLOBAL_MANAGEMENT;
-  return toList(policies).some((policy) => textAt(policy, 'ID') === ID || textAt(policy, 'Name') === Name);
+  const policies = listAt(fields, 'Policies') ?? [];
+  return policies.some((policy) => textAt(policy, 'ID') === ID || textAt(policy, 'Name') === Name);
 }
 
 /** Whether a role of the token has the policy; null where that is not known. */
-async function hasManagementRole({ Roles: roles }: Fields, client: ServiceClient): Promise<boolean | null> {
-  const ids = toList(roles).map((role) => textAt(role, 'ID'));
+async function hasManagementRole(fields: Fields, client: ServiceClient): Promise<boolean | null> {
+  const ids = (listAt(fields, 'Roles') ?? []).map((role) => textAt(role, 'ID'));
   if (ids.length > MAX_LINKS) return null;
   const found = await Promise.all(ids.map((id) => (isSendable(id, client) ? isManagementRole(id, client) : null)));
   return found.includes(true) || (found.includes(null) ? null : false);

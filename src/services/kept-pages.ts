@@ -2,7 +2,6 @@ import { DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from './client.ts';
 
-const MEBIBYTE = 1024 * 1024;
 const MAX_KEPT_BYTES = DEFAULT_TIMEOUTS.maxResponseBytes;
 
 /**
@@ -16,15 +15,17 @@ export function keepPages(client: ServiceClient): ServiceClient {
       let bytes = 0;
       for await (const page of client.pages(operation, args, options)) {
         bytes += page.text.length;
-        if (bytes > MAX_KEPT_BYTES) throw tooLarge(operation.name, client.target.name);
+        if (bytes > MAX_KEPT_BYTES) {
+          throw new ServiceError({
+            failure: 'too-large',
+            operation: operation.name,
+            target: client.target.name,
+            serviceMessage: `its pages are larger than ${MAX_KEPT_BYTES / 1024 ** 2} MiB together`,
+            hint: 'the service is faulty, or has more than can be pulled: leave the source out with `without`',
+          });
+        }
         yield page;
       }
     },
   };
-}
-
-function tooLarge(operation: string, target: string): ServiceError {
-  const serviceMessage = `its pages are larger than ${MAX_KEPT_BYTES / MEBIBYTE} MiB together`;
-  const hint = 'the service is faulty, or has more than can be pulled: leave the source out with `without`';
-  return new ServiceError({ failure: 'too-large', operation, target, serviceMessage, hint });
 }

@@ -32,7 +32,6 @@ type OperationParams = Readonly<Record<string, OperationParam>>;
  */
 type ResponseType = 'document' | 'data' | 'keys' | 'array' | 'object' | 'csv' | 'text' | 'any' | 'health';
 
-/** A request before it is encoded. */
 export interface RequestDraft {
   readonly path: string;
   readonly query: QueryPairs;
@@ -40,7 +39,6 @@ export interface RequestDraft {
   readonly body: unknown;
 }
 
-/** A problem with an argument or with the body. */
 export interface ArgIssue {
   /** A parameter, or a field such as `body.Volumes[0].ID`. */
   readonly path: string;
@@ -64,7 +62,6 @@ export interface Operation {
   readonly params: OperationParams;
   readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly example: string };
   readonly responseType: ResponseType;
-  /** Changes something on the remote service. */
   readonly mutates: boolean;
   readonly retryPolicy: RetryPolicy;
   /** False when it destroys something that no operation can restore. */

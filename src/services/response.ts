@@ -38,7 +38,6 @@ export interface ResponsePage extends ServiceResponse {
 interface ReadContext {
   readonly operation: Operation;
   readonly args: Args;
-  /** What the token needs for the request. */
   readonly permission: string;
   readonly redactor: Redactor;
   readonly maxBytes: number;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Plan } from '../../src/act/plan-file.ts';
-import { findLongerPlugins, readRegisteredVolumes } from '../../src/act/playbooks/lib/scheduler.ts';
+import { findLongerPlugins, readRegisteredVolumes } from '../../src/act/playbooks/lib/csi.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 

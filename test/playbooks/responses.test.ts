@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { parseClaims } from '../../src/act/playbooks/lib/csi.ts';
 import { findOtherForm, isSameQuery, otherQueryParts, parseSavedQuery } from '../../src/act/playbooks/lib/platform.ts';
-import { parseClaims } from '../../src/act/playbooks/lib/scheduler.ts';
 import { explainOtherKey, parseKey } from '../../src/act/playbooks/lib/secrets.ts';
 import { reapDeadAgents } from '../../src/act/playbooks/reap-dead-agents.ts';
 

@@ -1,23 +1,16 @@
 import { defineAction, definePlaybook, drifted, ready, unknown } from '../define.ts';
-import {
-  evaluateDeregistration,
-  isListed,
-  observeVolume,
-  plannedVolume,
-  readExternalVolumes,
-  readVolume,
-} from './lib/scheduler.ts';
+import * as csi from './lib/csi.ts';
 
-const deregister = defineAction(plannedVolume, {
+const deregister = defineAction(csi.plannedVolume, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
-  reads: { volume: readVolume, external: readExternalVolumes },
+  reads: { volume: csi.readVolume, external: csi.readExternalVolumes },
   observe: ({ volume, external }, { external_id }) => {
-    const observed = observeVolume(volume);
-    return observed && { ...observed, in_provider: isListed(external, external_id) };
+    const observed = csi.observeVolume(volume);
+    return observed && { ...observed, in_provider: csi.isListed(external, external_id) };
   },
   evaluate: (observed, planned) => {
-    const precondition = evaluateDeregistration(observed, planned);
+    const precondition = csi.evaluateDeregistration(observed, planned);
     if (observed === null || precondition.state !== 'ready') return precondition;
     if (observed.in_provider === null) return unknown('the volumes in the provider are not reported');
     return observed.in_provider ? drifted('it is in the provider again') : ready;
@@ -29,7 +22,7 @@ export const deregisterMissingVolumes = definePlaybook({
   rule: 'missing-external-volume',
   description: 'deregister volumes that are not in their storage provider and not in use',
   table: 'volumes',
-  detail: plannedVolume,
+  detail: csi.plannedVolume,
   action: deregister,
   summary: ({ subject_name, detail }) =>
     `deregister volume ${subject_name ?? detail.volume_id}: plugin ${detail.plugin_id} does not have ${detail.external_id}`,

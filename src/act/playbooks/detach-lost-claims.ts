@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
+import * as csi from './lib/csi.ts';
 import { responseBody } from './lib/reads.ts';
-import { parseClaims, readVolume, requestedNamespace } from './lib/scheduler.ts';
 
-const volume = z.object({ volume_id: z.string(), namespace: requestedNamespace });
+const volume = z.object({ volume_id: z.string(), namespace: csi.requestedNamespace });
 
 const ENDED = ['complete', 'failed', 'lost'];
 
@@ -11,8 +11,8 @@ const detach = defineAction(volume.extend({ node_id: z.string() }), {
   operation: 'scheduler.volumes.detach',
   params: { volume_id: 'volume_id', namespace: 'namespace', node: 'node_id' },
   change: ({ node_id }) => ({ before: { claimed_on: [node_id] }, after: { claimed_on: [] } }),
-  reads: { volume: readVolume },
-  observe: ({ volume }) => (volume.found ? { claims: parseClaims(responseBody(volume)) } : null),
+  reads: { volume: csi.readVolume },
+  observe: ({ volume }) => (volume.found ? { claims: csi.parseClaims(responseBody(volume)) } : null),
   evaluate: (observed, { node_id }) => {
     if (observed === null) return satisfied('the volume is gone, and its claims with it');
     if (observed.claims === null) return unknown('its claims are not reported');

@@ -1,17 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import {
-  choosePluginMatch,
-  describeLongerPlugins,
-  findLongerPlugins,
-  findSnapshot,
-  isListed,
-  pluginMatch,
-  readExternalVolumes,
-  readRegisteredVolumes,
-  readSnapshotsById,
-  registeredIds,
-} from './lib/scheduler.ts';
+import * as csi from './lib/csi.ts';
 
 const detail = z.object({
   plugin_id: z.string(),
@@ -22,23 +11,23 @@ const detail = z.object({
   reason: z.enum(['old', 'volume gone']),
 });
 
-const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
+const drop = defineAction(detail.extend({ plugin_match: csi.pluginMatch }), {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
   reads: {
-    snapshots: { ...readSnapshotsById, mayBeUnlisted: true },
-    external: readExternalVolumes,
-    volumes: readRegisteredVolumes,
+    snapshots: { ...csi.readSnapshotsById, mayBeUnlisted: true },
+    external: csi.readExternalVolumes,
+    volumes: csi.readRegisteredVolumes,
   },
   observe: ({ snapshots: taken, external, volumes }, { plugin_id, plugin_match, snapshot_id, external_id }) => {
-    const longerPlugins = findLongerPlugins({ plugin_id, plugin_match }, taken, volumes);
-    const registered = external_id === null ? null : registeredIds(volumes, plugin_id, external_id);
-    const found = findSnapshot(taken, snapshot_id);
+    const longerPlugins = csi.findLongerPlugins({ plugin_id, plugin_match }, taken, volumes);
+    const registered = external_id === null ? null : csi.registeredIds(volumes, plugin_id, external_id);
+    const found = csi.findSnapshot(taken, snapshot_id);
     const snapshot = found && {
       plugin: found.plugin,
       created_at: found.created_at,
       source: found.source,
-      source_in_provider: external_id === null ? null : isListed(external, external_id),
+      source_in_provider: external_id === null ? null : csi.isListed(external, external_id),
       source_registered: registered && registered.length > 0,
     };
     return { listed: taken.found, longer_plugins: longerPlugins, snapshot: snapshot ?? null };
@@ -47,7 +36,7 @@ const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
     if (snapshot === null) {
       return listed ? satisfied('the snapshot is gone') : unknown('the plugin does not list its snapshots');
     }
-    if (longer_plugins.length > 0) return drifted(describeLongerPlugins(plugin_id, longer_plugins));
+    if (longer_plugins.length > 0) return drifted(csi.describeLongerPlugins(plugin_id, longer_plugins));
     if ((snapshot.plugin ?? plugin_id) !== plugin_id) return drifted(`it is a snapshot of plugin ${snapshot.plugin}`);
     if (snapshot.source === null && external_id !== null) return unknown('its volume is not reported');
     if (snapshot.source !== external_id) return drifted('it is of another volume');
@@ -74,6 +63,6 @@ export const dropStaleSnapshots = definePlaybook({
     const { snapshot_id, plugin_id, created_at, reason } = snapshot;
     const why = reason === 'old' ? `taken on ${created_at?.slice(0, 10)}` : 'whose volume is gone';
     const summary = `delete snapshot ${snapshot_id} of plugin ${plugin_id}, ${why}`;
-    return [{ action: drop, inputs: { ...snapshot, plugin_match: choosePluginMatch(target) }, summary }];
+    return [{ action: drop, inputs: { ...snapshot, plugin_match: csi.choosePluginMatch(target) }, summary }];
   },
 });

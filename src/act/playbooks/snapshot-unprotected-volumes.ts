@@ -3,48 +3,32 @@ import { DAY_MS } from '../../core/clock.ts';
 import { textAt } from '../../core/json-path.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
+import * as csi from './lib/csi.ts';
 import { additionEvidence, responseBody, responseItems } from './lib/reads.ts';
-import {
-  choosePluginMatch,
-  describeLongerPlugins,
-  explainOtherVolume,
-  findLongerPlugins,
-  findSnapshot,
-  isListed,
-  parseSnapshot,
-  parseVolume,
-  plannedExternal,
-  plannedVolume,
-  pluginMatch,
-  readExternalVolumes,
-  readRegisteredVolumes,
-  readSnapshots,
-  readSnapshotsById,
-  readVolume,
-} from './lib/scheduler.ts';
 import { findAdded } from './lib/undo.ts';
 
-const inputs = plannedVolume.extend({
+const inputs = csi.plannedVolume.extend({
   /** A ready snapshot taken at this time or later protects the volume. */
   protected_from: z.string(),
   /** A snapshot taken at this time or later that is not ready may still become ready. */
   under_way_from: z.string(),
   snapshot_name: z.string(),
   /** For the undo: a snapshot is created with the ID alone. */
-  plugin_match: pluginMatch,
+  plugin_match: csi.pluginMatch,
 });
 
-const removeSnapshot = defineAction(plannedExternal.extend({ snapshot_id: z.string() }), {
+const removeSnapshot = defineAction(csi.plannedExternal.extend({ snapshot_id: z.string() }), {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
-  reads: { snapshots: readSnapshotsById, volumes: readRegisteredVolumes },
+  reads: { snapshots: csi.readSnapshotsById, volumes: csi.readRegisteredVolumes },
   observe: ({ snapshots, volumes }, { snapshot_id, ...plugin }) => {
-    const found = findSnapshot(snapshots, snapshot_id);
-    return found ? { source: found.source, longer_plugins: findLongerPlugins(plugin, snapshots, volumes) } : null;
+    const found = csi.findSnapshot(snapshots, snapshot_id);
+    return found ? { source: found.source, longer_plugins: csi.findLongerPlugins(plugin, snapshots, volumes) } : null;
   },
   evaluate: (observed, { external_id, plugin_id }) => {
     if (observed === null) return satisfied('the snapshot is gone');
-    if (observed.longer_plugins.length > 0) return drifted(describeLongerPlugins(plugin_id, observed.longer_plugins));
+    if (observed.longer_plugins.length > 0)
+      return drifted(csi.describeLongerPlugins(plugin_id, observed.longer_plugins));
     if (observed.source === null) return unknown('its volume is not reported');
     return observed.source === external_id ? ready : drifted('it is of another volume');
   },
@@ -63,10 +47,10 @@ const createSnapshot = defineAction(inputs, {
     after: { snapshot: { name: snapshot_name, volume_id, external_id, plugin_id } },
   }),
   reads: {
-    volume: readVolume,
-    external: readExternalVolumes,
+    volume: csi.readVolume,
+    external: csi.readExternalVolumes,
     snapshots: {
-      ...readSnapshots,
+      ...csi.readSnapshots,
       mayBeUnlisted: true,
       absence: additionEvidence(['ExternalSourceVolumeID'], 'external_id', SOURCE_COLUMN, 'plugin_id'),
     },
@@ -75,7 +59,7 @@ const createSnapshot = defineAction(inputs, {
     if (!volume.found) return null;
     // A listing may have snapshots of a plugin whose ID begins with this one's: docs/services/scheduler.md#prefixes.
     const recent = responseItems(taken)
-      .map(parseSnapshot)
+      .map(csi.parseSnapshot)
       .filter(({ source, plugin }) => (source ?? external_id) === external_id && (plugin ?? plugin_id) === plugin_id)
       .filter(({ created_at }) => created_at === null || created_at >= protected_from)
       .map(({ snapshot_id, created_at, is_ready, source }) => ({
@@ -84,14 +68,14 @@ const createSnapshot = defineAction(inputs, {
         is_ready: source === null ? null : is_ready,
       }));
     return {
-      ...parseVolume(responseBody(volume)),
-      in_provider: isListed(external, external_id),
+      ...csi.parseVolume(responseBody(volume)),
+      in_provider: csi.isListed(external, external_id),
       recent_snapshots: taken.found ? recent : null,
     };
   },
   evaluate: (observed, planned) => {
     if (observed === null) return drifted('the volume is no longer registered');
-    const other = explainOtherVolume(observed, planned);
+    const other = csi.explainOtherVolume(observed, planned);
     if (other) return other;
     const recent = observed.recent_snapshots;
     if (recent === null) return unknown('its snapshots are not reported');
@@ -138,7 +122,7 @@ export const snapshotUnprotectedVolumes = definePlaybook({
   description: 'create a snapshot of volumes that have no ready snapshot within `snapshotDays`',
   table: 'volumes',
   actions: [createSnapshot],
-  detail: plannedVolume.extend({ last_snapshot_at: z.string().nullable() }),
+  detail: csi.plannedVolume.extend({ last_snapshot_at: z.string().nullable() }),
   plan: async ({ subject_name, detail: { last_snapshot_at, ...planned } }, ctx) => {
     const { plugin_id, external_id, volume_id } = planned;
     const missing = await ctx.query('missing_external', { plugin_id, external_id });
@@ -149,7 +133,7 @@ export const snapshotUnprotectedVolumes = definePlaybook({
       protected_from: daysAgo(ctx.thresholds.snapshotDays),
       under_way_from: daysAgo(1),
       snapshot_name: `tidemark-${ctx.now.toISOString().slice(0, 10)}-${describeExternalId(external_id)}`,
-      plugin_match: choosePluginMatch(ctx.target),
+      plugin_match: csi.choosePluginMatch(ctx.target),
     };
     const last = last_snapshot_at === null ? 'which has none' : `whose last one is of ${last_snapshot_at.slice(0, 10)}`;
     const summary = `create a snapshot of volume ${subject_name ?? volume_id}, ${last}`;

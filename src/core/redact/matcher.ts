@@ -35,7 +35,6 @@ export function createMatcher(patterns: Iterable<string>): (text: string) => boo
   };
 }
 
-/** A hash of four characters. */
 function hashGroup(text: string, at: number, bits: number): number {
   const low = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 8);
   const high = (text.charCodeAt(at + 2) << 16) | (text.charCodeAt(at + 3) << 24);

@@ -3,7 +3,6 @@ import { decodings, MAX_ESCAPE_LENGTH, mayHaveEscape, replaceDecoded } from './e
 import { createMatcher } from './matcher.ts';
 import { secretWeakness } from './weak-secrets.ts';
 
-/** What replaces a secret. */
 const MASK = '***';
 
 /** Masking shorter values would hide ordinary words. */
@@ -22,7 +21,6 @@ export class Redactor {
   readonly #forms = new Set<string>();
   readonly #weak = new Set<string>();
   #weakPattern: RegExp | undefined;
-  #maxPatternLength = 0;
   /** Made with the first text after a secret was added: a configuration adds many at once. */
   #search: Search | undefined;
   /** The last secrets that services have shown, and what masks them. */
@@ -33,7 +31,6 @@ export class Redactor {
   add(secret: string): void {
     if (secret.length < MIN_LENGTH || this.#forms.has(secret) || this.#weak.has(secret)) return;
     this.#added.push(secret);
-    this.#maxPatternLength = Math.max(this.#maxPatternLength, secret.length * MAX_ESCAPE_LENGTH);
     if (secretWeakness(secret) !== undefined) {
       this.#weak.add(secret);
       this.#weakPattern = wholeValuePattern(this.#weak);
@@ -90,7 +87,7 @@ export class Redactor {
 
   /** Characters of the longest form, and no fewer than its bytes in UTF-8. Two chunks of a text must overlap by one less, so that no secret is missed between them. */
   get maxPatternLength(): number {
-    return this.#maxPatternLength;
+    return this.#added.reduce((longest, { length }) => Math.max(longest, length), 0) * MAX_ESCAPE_LENGTH;
   }
 
   #findSearch() {

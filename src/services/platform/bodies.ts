@@ -1,17 +1,8 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
 import { explainIssue } from '../../config/explain-issue.ts';
-import { type ArgIssue, type Args, filledText, type RequestDraft } from '../operation.ts';
-import {
-  HASHICORP_VIEWS,
-  mapSorted,
-  toFilter,
-  toHashicorpField,
-  toHashicorpOperator,
-  validateFields,
-  validateFilter,
-  validateView,
-} from './explorer.ts';
+import { type ArgIssue, type Args, filledText, type RequestDraft, requiredBody } from '../operation.ts';
+import * as explorer from './explorer.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
@@ -27,15 +18,20 @@ const workspaces = z.looseObject({ data: z.array(workspace, 'must be a list of {
 const allowedWorkspaces = z.looseObject({ 'allowed-workspaces': workspaces.optional() });
 const organizationScoped = z.boolean('must be true or false').optional();
 
-const poolBody = <T extends z.ZodType>(attributes: T) =>
-  z.looseObject({
-    data: z.looseObject({ type: poolType, attributes, relationships: allowedWorkspaces.optional() }, 'is required'),
-  });
+const POOL =
+  '{"data": {"type": "agent-pools", "attributes": {"name": "edge", "organization-scoped": false}, "relationships": {"allowed-workspaces": {"data": [{"id": "ws-…", "type": "workspaces"}]}}}}';
+const poolBody = <T extends z.ZodType>(attributes: T) => {
+  const data = z.looseObject(
+    { type: poolType, attributes, relationships: allowedWorkspaces.optional() },
+    'is required',
+  );
+  return requiredBody(z.looseObject({ data }), POOL);
+};
 
-export const createPoolBody = poolBody(
+export const createPool = poolBody(
   z.looseObject({ name: poolName, 'organization-scoped': organizationScoped }, 'is required'),
 );
-export const updatePoolBody = poolBody(
+export const updatePool = poolBody(
   z.looseObject({ name: poolName.optional(), 'organization-scoped': organizationScoped }).optional(),
 );
 
@@ -51,7 +47,7 @@ type FlatQuery = z.infer<typeof savedQuery>;
 
 const flatCreate = z.looseObject({
   name: filledText,
-  query_type: z.enum(HASHICORP_VIEWS, `must be one of ${HASHICORP_VIEWS.join(', ')}`),
+  query_type: z.enum(explorer.HASHICORP_VIEWS, `must be one of ${explorer.HASHICORP_VIEWS.join(', ')}`),
   query: savedQuery,
 });
 
@@ -74,8 +70,10 @@ const flatOrJsonApi = (flat: z.ZodType) =>
     }),
   });
 
-export const createViewBody = flatOrJsonApi(flatCreate);
-export const updateViewBody = flatOrJsonApi(flatUpdate);
+const VIEW =
+  '{"data": {"name": "drifted", "query_type": "workspaces", "query": {"type": "workspaces", "filter": [{"field": "drifted", "operator": "is", "value": ["true"]}], "fields": ["workspace_name"], "sort": ["workspace_name"]}}}';
+export const createView = requiredBody(flatOrJsonApi(flatCreate), VIEW);
+export const updateView = requiredBody(flatOrJsonApi(flatUpdate), VIEW);
 
 /** A saved view as the API documents write it. */
 interface FlatView {
@@ -85,7 +83,7 @@ interface FlatView {
 }
 
 /** Validates type, filters, fields and sort of a saved view. A JSON:API body has none in this place. */
-export function validateViewBody(_args: Args, body: unknown, target: Target): ArgIssue[] {
+export function validateView(_args: Args, body: unknown, target: Target): ArgIssue[] {
   const { query_type, query } = (body as { readonly data?: FlatView } | undefined)?.data ?? {};
   if (query === undefined) return [];
   const view = query_type ?? query.type ?? '';
@@ -93,8 +91,10 @@ export function validateViewBody(_args: Args, body: unknown, target: Target): Ar
   const isUntyped = view === '' && target.flavor === 'hashicorp';
   const isOther = query_type !== undefined && query.type !== undefined && query.type !== query_type;
   return [
-    ...(query_type === undefined ? [] : validateView(query_type, target, 'body.data.query_type')),
-    ...(query.type === undefined && !isUntyped ? [] : validateView(query.type ?? view, target, 'body.data.query.type')),
+    ...(query_type === undefined ? [] : explorer.validateView(query_type, target, 'body.data.query_type')),
+    ...(query.type === undefined && !isUntyped
+      ? []
+      : explorer.validateView(query.type ?? view, target, 'body.data.query.type')),
     ...(isOther ? [{ path: 'body.data.query.type', message: `must equal query_type, ${query_type}` }] : []),
     ...validateSavedQuery(query, view, target),
   ];
@@ -102,12 +102,12 @@ export function validateViewBody(_args: Args, body: unknown, target: Target): Ar
 
 function validateSavedQuery({ filter = [], fields = [], sort = [] }: FlatQuery, view: string, target: Target) {
   const filters = filter.flatMap(({ field, operator, value }) =>
-    (value.length === 0 ? [''] : value).map((text) => toFilter(field, operator, text)),
+    (value.length === 0 ? [''] : value).map((text) => explorer.toFilter(field, operator, text)),
   );
   return [
-    ...filters.flatMap((one) => validateFilter(one, view, target, 'body.data.query.filter')),
-    ...validateFields(fields, view, target, 'body.data.query.fields'),
-    ...validateFields(sort, view, target, 'body.data.query.sort'),
+    ...filters.flatMap((one) => explorer.validateFilter(one, view, target, 'body.data.query.filter')),
+    ...explorer.validateFields(fields, view, target, 'body.data.query.fields'),
+    ...explorer.validateFields(sort, view, target, 'body.data.query.sort'),
   ];
 }
 
@@ -139,9 +139,9 @@ function toHashicorpSavedQuery(query: FlatQuery, type: string): unknown {
     ...others,
     type,
     filter: filter.map(({ field, operator, value }) => ({
-      [toHashicorpField(field)]: { [toHashicorpOperator(operator)]: value },
+      [explorer.toHashicorpField(field)]: { [explorer.toHashicorpOperator(operator)]: value },
     })),
-    ...(fields.length > 0 && { fields: { [type]: fields.map(toHashicorpField) } }), // without them, a view has all
-    ...(sort && { sort: sort.map((name) => mapSorted(name, toHashicorpField)) }),
+    ...(fields.length > 0 && { fields: { [type]: fields.map(explorer.toHashicorpField) } }), // without them, a view has all
+    ...(sort && { sort: sort.map((name) => explorer.mapSorted(name, explorer.toHashicorpField)) }),
   };
 }

@@ -1,12 +1,5 @@
-import { defineOperations, pathParam, queryParam, requiredBody } from '../operation.ts';
-import {
-  createPoolBody,
-  createViewBody,
-  toHashicorpView,
-  updatePoolBody,
-  updateViewBody,
-  validateViewBody,
-} from './bodies.ts';
+import { defineOperations, pathParam, queryParam } from '../operation.ts';
+import * as bodies from './bodies.ts';
 import { explorerQueryEncoder, validateExplorerArgs } from './explorer.ts';
 
 const read = { responseType: 'document' } as const;
@@ -65,11 +58,7 @@ const view = {
   path: `${VIEWS}/{view_id}`,
   params: { view_id: pathParam('ID of the saved view (sq-…)') },
 } as const;
-const viewBody = { validate: validateViewBody, hashicorp: toHashicorpView } as const;
-const poolExample =
-  '{"data": {"type": "agent-pools", "attributes": {"name": "edge", "organization-scoped": false}, "relationships": {"allowed-workspaces": {"data": [{"id": "ws-…", "type": "workspaces"}]}}}}';
-const viewExample =
-  '{"data": {"name": "drifted", "query_type": "workspaces", "query": {"type": "workspaces", "filter": [{"field": "drifted", "operator": "is", "value": ["true"]}], "fields": ["workspace_name"], "sort": ["workspace_name"]}}}';
+const viewBody = { validate: bodies.validateView, hashicorp: bodies.toHashicorpView } as const;
 
 export const platform = defineOperations('platform', {
   'agent-pools': {
@@ -97,19 +86,13 @@ export const platform = defineOperations('platform', {
       description: 'shows an agent pool',
       params: { id: poolId, include },
     },
-    create: {
-      ...create,
-      ...managePools,
-      path: POOLS,
-      description: 'creates an agent pool',
-      body: requiredBody(createPoolBody, poolExample),
-    },
+    create: { ...create, ...managePools, path: POOLS, description: 'creates an agent pool', body: bodies.createPool },
     update: {
       ...update,
       ...pool,
       description: 'updates the name, scope or allowed workspaces of an agent pool',
       params: { id: poolId },
-      body: requiredBody(updatePoolBody, poolExample),
+      body: bodies.updatePool,
     },
     delete: {
       ...remove,
@@ -167,19 +150,13 @@ export const platform = defineOperations('platform', {
   views: {
     list: { ...read, ...views, description: 'lists the saved views', permission: READ_ALL, pagination: 'page' },
     show: { ...read, ...view, describes: { view_id: ['data', 'id'] }, description: 'shows a saved view' },
-    create: {
-      ...create,
-      ...views,
-      ...viewBody,
-      description: 'creates a saved view',
-      body: requiredBody(createViewBody, viewExample),
-    },
+    create: { ...create, ...views, ...viewBody, description: 'creates a saved view', body: bodies.createView },
     update: {
       ...update,
       ...view,
       ...viewBody,
       description: 'replaces the name and the query of a saved view',
-      body: requiredBody(updateViewBody, viewExample),
+      body: bodies.updateView,
     },
     delete: { ...remove, ...view, ...read, description: 'deletes a saved view, and returns it' },
     results: {

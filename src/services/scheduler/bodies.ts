@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
-import { type ArgIssue, type Args, filledText, optionalText, type RequestDraft } from '../operation.ts';
+import { type ArgIssue, type Args, filledText, optionalText, type RequestDraft, requiredBody } from '../operation.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
@@ -16,12 +16,10 @@ const jobAcl = z
     if (Task && !Group) need('Group', 'is required when Task is set');
   });
 
-export const policyBody = z.looseObject({
-  Name: filledText,
-  Description: optionalText,
-  Rules: filledText,
-  JobACL: jobAcl.nullish(),
-});
+export const policy = requiredBody(
+  z.looseObject({ Name: filledText, Description: optionalText, Rules: filledText, JobACL: jobAcl.nullish() }),
+  '{"Name": "readonly", "Rules": "namespace \\"default\\" { policy = \\"read\\" }"}',
+);
 
 /** Services reject a name that differs from the one in the path, or write another policy: docs/services/scheduler.md#acl-policies. */
 export function validatePolicy(args: Args, body: unknown, target: Target): ArgIssue[] {
@@ -51,14 +49,19 @@ const volume = z.looseObject({
 const volumes = <T extends z.ZodType>(item: T) =>
   z.looseObject({ Volumes: z.array(item, 'is required: a list of volumes').min(1, 'must not be empty') });
 
-export const registerVolumeBody = volumes(volume.extend({ ExternalID: optionalText }));
-export const createVolumeBody = volumes(
-  volume.extend({
-    MountOptions: z.looseObject({ FsType: optionalText, MountFlags: z.array(z.string()).nullish() }).nullish(),
-    RequestedCapacityMin: bytes,
-    RequestedCapacityMax: bytes,
-    SnapshotID: optionalText,
-  }),
+export const registerVolume = requiredBody(
+  volumes(volume.extend({ ExternalID: optionalText })),
+  '{"Volumes": [{"ID": "db", "Name": "db", "ExternalID": "vol-1", "PluginID": "aws-ebs0"}]}',
+);
+const newVolume = volume.extend({
+  MountOptions: z.looseObject({ FsType: optionalText, MountFlags: z.array(z.string()).nullish() }).nullish(),
+  RequestedCapacityMin: bytes,
+  RequestedCapacityMax: bytes,
+  SnapshotID: optionalText,
+});
+export const createVolume = requiredBody(
+  volumes(newVolume),
+  '{"Volumes": [{"ID": "db", "Name": "db", "PluginID": "aws-ebs0", "RequestedCapacityMin": 1073741824}]}',
 );
 
 const snapshot = z.looseObject({
@@ -68,9 +71,10 @@ const snapshot = z.looseObject({
   Secrets: textMap,
   Parameters: textMap,
 });
-export const createSnapshotBody = z.looseObject({
-  Snapshots: z.array(snapshot, 'is required: a list of snapshots').min(1, 'must not be empty'),
-});
+export const createSnapshot = requiredBody(
+  z.looseObject({ Snapshots: z.array(snapshot, 'is required: a list of snapshots').min(1, 'must not be empty') }),
+  '{"Snapshots": [{"SourceVolumeID": "db", "PluginID": "aws-ebs0", "Name": "nightly"}]}',
+);
 
 /** The real product reads the ID from the body only, so that both must match: docs/services/scheduler.md#volumes. */
 export function validateVolumeId(list: 'Volumes' | 'Snapshots', field: 'ID' | 'SourceVolumeID') {

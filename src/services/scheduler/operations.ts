@@ -1,16 +1,6 @@
-import { defineOperations, pathParam, queryParam, requiredBody } from '../operation.ts';
+import { defineOperations, pathParam, queryParam } from '../operation.ts';
 import { permit, type Right } from '../permission.ts';
-import {
-  createSnapshotBody,
-  createVolumeBody,
-  policyBody,
-  registerVolumeBody,
-  toHashicorpSecretsHeader,
-  validatePluginOfList,
-  validatePolicy,
-  validatePrefixes,
-  validateVolumeId,
-} from './bodies.ts';
+import * as bodies from './bodies.ts';
 
 const onVolumes = (capability: string): Right => ({ scope: 'namespace', capability });
 const MANAGEMENT: Right = { scope: 'management' };
@@ -66,11 +56,8 @@ export const scheduler = defineOperations('scheduler', {
       ...policy,
       method: 'POST',
       description: 'creates or updates an ACL policy',
-      body: requiredBody(
-        policyBody,
-        '{"Name": "readonly", "Rules": "namespace \\"default\\" { policy = \\"read\\" }"}',
-      ),
-      validate: validatePolicy,
+      body: bodies.policy,
+      validate: bodies.validatePolicy,
     },
     delete: { ...policy, method: 'DELETE', reversible: true, description: 'deletes an ACL policy' },
   },
@@ -86,7 +73,7 @@ export const scheduler = defineOperations('scheduler', {
         namespace: queryParam("namespace, `*` for all; by default the target's"),
       },
       responseType: 'array',
-      validate: validatePluginOfList,
+      validate: bodies.validatePluginOfList,
       permission: LIST_VOLUMES,
       pagination: 'token',
     },
@@ -103,21 +90,15 @@ export const scheduler = defineOperations('scheduler', {
       ...volume,
       method: 'PUT',
       description: 'registers an existing volume of the storage provider',
-      body: requiredBody(
-        registerVolumeBody,
-        '{"Volumes": [{"ID": "db", "Name": "db", "ExternalID": "vol-1", "PluginID": "aws-ebs0"}]}',
-      ),
-      validate: validateVolumeId('Volumes', 'ID'),
+      body: bodies.registerVolume,
+      validate: bodies.validateVolumeId('Volumes', 'ID'),
     },
     create: {
       ...create,
       path: `${volume.path}/create`,
       description: 'creates a volume in the storage provider and registers it',
-      body: requiredBody(
-        createVolumeBody,
-        '{"Volumes": [{"ID": "db", "Name": "db", "PluginID": "aws-ebs0", "RequestedCapacityMin": 1073741824}]}',
-      ),
-      validate: validateVolumeId('Volumes', 'ID'),
+      body: bodies.createVolume,
+      validate: bodies.validateVolumeId('Volumes', 'ID'),
     },
     deregister: {
       ...remove,
@@ -153,7 +134,7 @@ export const scheduler = defineOperations('scheduler', {
       // Without a plugin, the service of the API documents lists the volumes of all plugins.
       params: { plugin_id: { ...pluginId, required: false }, ...pluginPages, namespace: namespaceOfRight },
       itemsPath: 'Volumes',
-      validate: validatePrefixes,
+      validate: bodies.validatePrefixes,
       permission: writeVolume.permission,
       hashicorpPermission: LIST_WITH_PLUGIN,
       pagination: 'token',
@@ -170,8 +151,8 @@ export const scheduler = defineOperations('scheduler', {
         namespace: namespaceOfRight,
       },
       itemsPath: 'Snapshots',
-      validate: validatePrefixes,
-      hashicorp: toHashicorpSecretsHeader,
+      validate: bodies.validatePrefixes,
+      hashicorp: bodies.toHashicorpSecretsHeader,
       permission: LIST_VOLUMES,
       hashicorpPermission: LIST_WITH_PLUGIN,
       pagination: 'token',
@@ -180,11 +161,8 @@ export const scheduler = defineOperations('scheduler', {
       ...create,
       path: '/volumes/snapshot/{volume_id}',
       description: 'creates a snapshot of a volume with each call',
-      body: requiredBody(
-        createSnapshotBody,
-        '{"Snapshots": [{"SourceVolumeID": "db", "PluginID": "aws-ebs0", "Name": "nightly"}]}',
-      ),
-      validate: validateVolumeId('Snapshots', 'SourceVolumeID'),
+      body: bodies.createSnapshot,
+      validate: bodies.validateVolumeId('Snapshots', 'SourceVolumeID'),
       // Nomad reads the ID from the body alone: docs/services/scheduler.md#volumes.
       hashicorp: (draft) => ({ ...draft, path: '/volumes/snapshot' }),
     },
@@ -194,7 +172,7 @@ export const scheduler = defineOperations('scheduler', {
       path: '/volumes/snapshot',
       description: 'deletes a snapshot in the storage provider',
       params: { plugin_id: pluginId, snapshot_id: { ...queryParam('ID of the snapshot'), required: true } },
-      validate: validatePrefixes,
+      validate: bodies.validatePrefixes,
     },
   },
 });

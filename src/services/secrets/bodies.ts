@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
-import { type ArgIssue, type Args, filledText } from '../operation.ts';
+import { type ArgIssue, type Args, filledText, requiredBody } from '../operation.ts';
 
 /** Bodies of requests. Unknown fields are accepted, since services add fields. */
 
@@ -16,23 +16,29 @@ const KEY_TYPES = [
 
 const whole = z.union([z.int('must be a whole number'), z.bigint()]);
 
-export const createKeyBody = z.looseObject({
-  type: z.enum(KEY_TYPES, `must be one of ${KEY_TYPES.join(', ')}`).optional(),
-});
+export const createKey = {
+  schema: z.looseObject({ type: z.enum(KEY_TYPES, `must be one of ${KEY_TYPES.join(', ')}`).optional() }),
+  required: false,
+  example: '{"type": "rsa-2048"}',
+} as const;
 
-export const updateKeyBody = z.looseObject({
-  min_enabled_version: z
-    .int('must be a whole number, 0 enables all versions')
-    .min(0, 'must not be negative')
-    .optional(),
-  deletion_allowed: z.boolean('must be true or false').optional(),
-});
+export const updateKey = requiredBody(
+  z.looseObject({
+    min_enabled_version: z
+      .int('must be a whole number, 0 enables all versions')
+      .min(0, 'must not be negative')
+      .optional(),
+    deletion_allowed: z.boolean('must be true or false').optional(),
+  }),
+  '{"min_enabled_version": 2, "deletion_allowed": false}',
+);
 
 /** An update resets a field that it leaves out: docs/services/secrets.md#keys. */
 export function validateKeyUpdate(_args: Args, body: unknown): ArgIssue[] {
   if (body === undefined) return [];
-  const missing = Object.keys(updateKeyBody.shape).filter((name) => !Object.hasOwn(body as object, name));
-  const isEmpty = missing.length === Object.keys(updateKeyBody.shape).length;
+  const fields = Object.keys(updateKey.schema.shape);
+  const missing = fields.filter((name) => !Object.hasOwn(body as object, name));
+  const isEmpty = missing.length === fields.length;
   const message = isEmpty ? 'is required, or the other one is' : 'is left out, so the update resets it';
   return missing.map((name) => ({ path: `body.${name}`, message, isWarning: !isEmpty }));
 }
@@ -52,11 +58,10 @@ function isPair(value: unknown): boolean {
   return typeof value === 'string' && /^[^=]+=/u.test(value);
 }
 
-export const writeProviderBody = z.looseObject({
-  provider: filledText,
-  key_collection: filledText,
-  credentials: credentials.optional(),
-});
+export const writeProvider = requiredBody(
+  z.looseObject({ provider: filledText, key_collection: filledText, credentials: credentials.optional() }),
+  '{"provider": "awskms", "key_collection": "us-west-1", "credentials": {"access_key": "…"}}',
+);
 
 const PURPOSE = 'is required: a list with at least one purpose, or a comma-separated text';
 const purpose = z.union(
@@ -64,14 +69,14 @@ const purpose = z.union(
   PURPOSE,
 );
 
-export const distributeKeyBody = z.looseObject({
-  purpose,
-  protection: z.string('must be text').min(1, 'must not be empty').optional(),
-});
+export const distributeKey = requiredBody(
+  z.looseObject({ purpose, protection: z.string('must be text').min(1, 'must not be empty').optional() }),
+  '{"purpose": ["encrypt", "decrypt"], "protection": "hsm"}',
+);
 
 const pem = z.string('must be PEM text').optional();
 
-export const meshConfigBody = z
+const meshAccess = z
   .looseObject({
     address: filledText.regex(/^[^/\s]+:\d+$/u, 'must be HOST:PORT'),
     scheme: z.enum(['http', 'https'], 'must be http or https').optional(),
@@ -86,6 +91,7 @@ export const meshConfigBody = z
     const missing = client_cert ? 'client_key' : 'client_cert';
     context.addIssue({ code: 'custom', path: [missing], message: 'client_cert and client_key go together: give both' });
   });
+export const meshConfig = requiredBody(meshAccess, '{"address": "127.0.0.1:8500", "scheme": "https", "token": "…"}');
 
 /** The token is optional in the real product: docs/services/secrets.md#mesh-access. */
 export function validateMeshConfig(_args: Args, body: unknown, target: Target): ArgIssue[] {
@@ -98,7 +104,7 @@ const DURATION = 'must be seconds, or a duration such as 30m';
 const DURATION_FORM = /^(?:\d+(?!\d)(?:\.\d+(?!\d))?(?:ns|us|ms|s|m|h|d)?)*$/u;
 const duration = z.union([z.string().regex(DURATION_FORM, DURATION), whole], DURATION);
 
-export const meshRoleBody = z.looseObject({
+const role = z.looseObject({
   token_type: z.enum(['client', 'management'], 'must be client or management').optional(),
   policy: z.base64('must be base64').optional(),
   policies: z
@@ -109,6 +115,7 @@ export const meshRoleBody = z.looseObject({
   max_ttl: duration.optional(),
   lease: duration.optional(),
 });
+export const meshRole = requiredBody(role, '{"token_type": "client", "policies": ["readonly"], "ttl": "1h"}');
 
 /** Fields for mesh systems of version 1.4 and above, which exclude the older fields: docs/services/secrets.md#mesh-roles. */
 const NEW_FIELDS = ['token_type', 'policy', 'local', 'ttl', 'max_ttl'];

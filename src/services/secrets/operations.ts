@@ -1,17 +1,6 @@
-import { defineOperations, pathParam, requiredBody } from '../operation.ts';
+import { defineOperations, pathParam } from '../operation.ts';
 import { capabilities } from '../permission.ts';
-import {
-  createKeyBody,
-  distributeKeyBody,
-  meshConfigBody,
-  meshRoleBody,
-  ROLE_GRANTS,
-  updateKeyBody,
-  validateKeyUpdate,
-  validateMeshConfig,
-  validateMeshRole,
-  writeProviderBody,
-} from './bodies.ts';
+import * as bodies from './bodies.ts';
 
 /** Operations of the key management and mesh engines. Paths begin with the default mount, which `mounts` of the target replaces. */
 
@@ -61,15 +50,15 @@ export const secrets = defineOperations('secrets', {
       ...key,
       retryPolicy: 'never',
       description: 'creates a key; its type cannot be changed later',
-      body: { schema: createKeyBody, required: false, example: '{"type": "rsa-2048"}' },
+      body: bodies.createKey,
     },
     update: {
       ...update,
       ...key,
       description: 'sets the minimum enabled version, or allows deletion, of a key that exists',
       subjectRead: defineOperations('secrets', { keys: { read: readKey } }).keys.read, // create and update have the same path: docs/services/secrets.md#keys
-      body: requiredBody(updateKeyBody, '{"min_enabled_version": 2, "deletion_allowed": false}'),
-      validate: validateKeyUpdate,
+      body: bodies.updateKey,
+      validate: bodies.validateKeyUpdate,
     },
     rotate: {
       ...update,
@@ -99,10 +88,7 @@ export const secrets = defineOperations('secrets', {
       ...write,
       ...kms,
       description: 'creates a KMS provider or updates its credentials',
-      body: requiredBody(
-        writeProviderBody,
-        '{"provider": "awskms", "key_collection": "us-west-1", "credentials": {"access_key": "…"}}',
-      ),
+      body: bodies.writeProvider,
     },
     delete: { ...remove, ...kms, description: 'deletes a KMS provider without keys' },
   },
@@ -126,7 +112,7 @@ export const secrets = defineOperations('secrets', {
       ...kmsKey,
       retryPolicy: 'never',
       description: 'distributes a key to a provider',
-      body: requiredBody(distributeKeyBody, '{"purpose": ["encrypt", "decrypt"], "protection": "hsm"}'),
+      body: bodies.distributeKey,
     },
     remove: { ...remove, ...kmsKey, description: 'removes a key from a provider; the engine keeps the key' },
   },
@@ -136,20 +122,25 @@ export const secrets = defineOperations('secrets', {
       path: '/mesh/config/access',
       description: 'configures how the engine accesses the mesh system',
       params: { mount: meshMount },
-      body: requiredBody(meshConfigBody, '{"address": "127.0.0.1:8500", "scheme": "https", "token": "…"}'),
-      validate: validateMeshConfig,
+      body: bodies.meshConfig,
+      validate: bodies.validateMeshConfig,
       section: 'mesh-access',
     },
   },
   'mesh-roles': {
     list: { ...list, path: '/mesh/roles', params: { mount: meshMount }, description: 'lists the names of the roles' },
-    read: { ...read, ...role, description: 'reads a role', says: ['token_type', ...ROLE_GRANTS, 'lease', 'ttl'] },
+    read: {
+      ...read,
+      ...role,
+      description: 'reads a role',
+      says: ['token_type', ...bodies.ROLE_GRANTS, 'lease', 'ttl'],
+    },
     write: {
       ...write,
       ...role,
       description: 'creates or updates a role',
-      body: requiredBody(meshRoleBody, '{"token_type": "client", "policies": ["readonly"], "ttl": "1h"}'),
-      validate: validateMeshRole,
+      body: bodies.meshRole,
+      validate: bodies.validateMeshRole,
     },
     delete: { ...remove, ...role, reversible: true, description: 'deletes a role; succeeds if it does not exist' },
   },

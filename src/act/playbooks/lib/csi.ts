@@ -33,7 +33,6 @@ export const readRegisteredVolumes = readPages('scheduler.volumes.list', CSI, {
   },
 });
 
-/** The volumes in the storage provider. */
 export const readExternalVolumes = {
   ...readPages(
     'scheduler.external-volumes.list',
