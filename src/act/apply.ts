@@ -18,7 +18,7 @@ import {
   settleAction,
   unrecorded,
 } from './execute-action.ts';
-import type { ActionOutcome } from './ledger.ts';
+import type { ActionOutcome, LedgerEntry } from './ledger.ts';
 import {
   explainUnsettled,
   identifyRequest,
@@ -133,9 +133,9 @@ async function applyActions(
     unsent = findStop(options, plan); // a pause that a service asks for may be long
     if (unsent) throw new TidemarkError('INCOMPLETE', `it was not sent: ${formatError(unsent)}`);
   });
-  const progress = trackProgress({ plan, remote, ledger, config, context });
+  const progress = new Progress({ plan, remote, ledger, config, context });
   try {
-    for (const [index, action] of progress.listPending().entries()) {
+    for (const [index, action] of progress.pendingActions().entries()) {
       let result: ActionResult | undefined;
       while (!result) {
         const asked = index === 0 ? undefined : action.target;
@@ -167,9 +167,8 @@ function findEnd(options: ApplyOptions, plan: Plan, progress: Progress): Tidemar
   if (context.signal.aborted)
     return new TidemarkError('INCOMPLETE', 'interrupted', { hint: 'apply the plan again to continue' });
   const contradictions = progress.explainContradictions();
-  const failures = progress.countFailures();
-  if (contradictions || failures < maxFailures) return contradictions;
-  return new TidemarkError('INCOMPLETE', `${plural(failures, 'action')} failed or unconfirmed`);
+  if (contradictions || progress.failures < maxFailures) return contradictions;
+  return new TidemarkError('INCOMPLETE', `${plural(progress.failures, 'action')} failed or unconfirmed`);
 }
 
 /**
@@ -192,50 +191,87 @@ function findStop({ config, context }: ApplyOptions, plan: Plan): TidemarkError 
 /** A plan of one or two actions tells nothing about the service. */
 const MIN_CONTRADICTIONS = 2;
 
-type Progress = Readonly<ReturnType<typeof trackProgress>>;
-
 /** The progress of one apply. The actions of a finding, in the order of the plan, are a chain. */
-function trackProgress(ctx: ApplyContext) {
-  const { plan, ledger, context } = ctx;
-  const { plan_id, playbook, actions } = plan;
-  const findSinceUndone = indexSinceUndone(ledger.entries, plan);
-  const results = new Map<Action, ActionResult>();
+class Progress {
+  readonly #ctx: ApplyContext;
+  readonly #findSinceUndone: ReturnType<typeof indexSinceUndone>;
+  readonly #results = new Map<Action, ActionResult>();
   /** Actions that a reading contradicts. Their outcomes are recorded at the end, once the whole plan was read. */
-  const contradictions = new Map<Action, ActionOutcome>();
+  readonly #contradictions = new Map<Action, ActionOutcome>();
   /** The same actions, with those that wait for one of them. */
-  const contradicted = new Set<Action>();
-  const findPrevious = ({ action_id }: Action) => ledger.entries.get(toKey({ plan_id, action_id }));
-
-  for (const action of actions) {
-    const previous = findPrevious(action);
-    if (previous && identifyRequest(previous) !== identifyRequest(action)) {
-      const name = `${action.action_id} of plan ${plan_id}`;
-      throw new TidemarkError('UNSAFE', `${name} was changed since it was applied`, { hint: 'make a new plan' });
+  readonly #contradicted = new Set<Action>();
+  constructor(ctx: ApplyContext) {
+    this.#ctx = ctx;
+    this.#findSinceUndone = indexSinceUndone(ctx.ledger.entries, ctx.plan);
+    for (const action of ctx.plan.actions) {
+      const previous = this.#previous(action);
+      if (previous && identifyRequest(previous) !== identifyRequest(action)) {
+        const name = `${action.action_id} of plan ${ctx.plan.plan_id}`;
+        throw new TidemarkError('UNSAFE', `${name} was changed since it was applied`, { hint: 'make a new plan' });
+      }
+      // What was left open or unconfirmed is settled, and a failed action is tried again; every other outcome is final.
+      const final = takeFinal(previous);
+      if (final) this.#results.set(action, final);
     }
-    // What was left open or unconfirmed is settled, and a failed action is tried again; every other outcome is final.
-    const final = takeFinal(previous);
-    if (final) results.set(action, final);
+  }
+
+  /** How many actions of this apply failed or are unconfirmed. */
+  get failures(): number {
+    return [...this.#results.values()].filter((result) => !isFinal(result)).length;
   }
 
   /** The actions without a final outcome. Those of findings with a failed action come last, so that they do not block the rest. */
-  const listPending = (): readonly Action[] => {
-    const pending = actions.filter((action) => !results.has(action));
-    const tried = pending.filter((action) => findPrevious(action)?.event === 'outcome');
+  pendingActions(): readonly Action[] {
+    const { actions } = this.#ctx.plan;
+    const tried = actions.filter((action) => this.#previous(action)?.event === 'outcome' && !this.#results.has(action));
     const failed = new Set(tried.map(({ finding_id }) => finding_id));
     const isLate = ({ finding_id }: Action) => failed.has(finding_id);
+    const pending = actions.filter((action) => !this.#results.has(action));
     return [...pending.filter((action) => !isLate(action)), ...pending.filter(isLate)];
-  };
+  }
 
-  const run = async (attempt: Attempt): Promise<ActionResult | undefined> => {
-    const { action, previous } = attempt;
+  /** @returns undefined for an action that an earlier apply left open, and that was certainly not done: it is due now. */
+  async apply(action: Action, definition: ActionDefinition): Promise<ActionResult | undefined> {
+    const previous = this.#previous(action);
+    const result = await this.#run({ ...this.#ctx, action, definition, previous });
+    if (result) this.#results.set(action, result);
+    return result;
+  }
+
+  /** Records what a reading contradicted, unless the apply was stopped: what was not read may show a fault of the service. */
+  async finish(stopped?: TidemarkError): Promise<ApplyResult> {
+    for (const [action, outcome] of this.#contradictions) {
+      if (stopped) this.#results.delete(action);
+      else await this.#ctx.ledger.record(outcome);
+    }
+    const { plan_id, playbook, actions } = this.#ctx.plan;
+    if (stopped) this.#ctx.context.log.warn(`plan ${plan_id} of ${playbook} is stopped: ${formatError(stopped)}`);
+    const results = actions.flatMap((action) => this.#results.get(action) ?? []);
+    const left = this.pendingActions().flatMap((action) => this.#previous(action) ?? []);
+    return toApplyResult(plan_id, results, left.filter(isUnsettled).length, stopped);
+  }
+
+  /** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */
+  explainContradictions(): TidemarkError | undefined {
+    const count = this.#contradicted.size;
+    const total = this.#ctx.plan.actions.length;
+    if (this.#contradictions.size < MIN_CONTRADICTIONS || count * 2 < total) return undefined;
+    const reason = `readings contradict ${count} of ${total} actions, as a fault of the service would`;
+    return new TidemarkError('INCOMPLETE', reason, {
+      hint: 'check the service, then apply the plan again or make a new one',
+    });
+  }
+
+  async #run(attempt: Attempt): Promise<ActionResult | undefined> {
+    const { plan, context, action, previous } = attempt;
     if (previous && isUnsettled(previous)) {
       // It may have been done, whatever has happened since.
       const settled = await settleAction(attempt, previous);
       return settled.status === 'failed' ? undefined : settled;
     }
-    const chain = actions.filter(({ finding_id }) => finding_id === action.finding_id);
+    const chain = plan.actions.filter(({ finding_id }) => finding_id === action.finding_id);
     const place = chain.indexOf(action);
-    const blocking = chain.slice(0, place).find((earlier) => results.get(earlier)?.satisfied === false);
+    const blocking = chain.slice(0, place).find((earlier) => this.#results.get(earlier)?.satisfied === false);
     if (blocking) {
       // Not in the ledger: the action is due once the one before it is applied.
       const reason = `${blocking.action_id}, which must come first, was not applied`;
@@ -243,50 +279,19 @@ function trackProgress(ctx: ApplyContext) {
     }
     if (await isAccepted(attempt)) return recordUnsent(attempt, 'skipped', ACCEPTED);
     // Whatever its body is: a late effect of the other one would undo this one.
-    const repeated = listBlocking(ledger.entries, context.clock.now()).find(
-      (other) => other.plan_id !== plan_id && identifyRequest(other) === identifyRequest(action),
+    const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
+      (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
     );
     if (repeated) return recordUnsent(attempt, 'failed', explainUnsettled(repeated));
-    const { result, contradiction } = await executeAction(attempt, findSinceUndone);
+    const { result, contradiction } = await executeAction(attempt, this.#findSinceUndone);
     if (contradiction) {
-      contradictions.set(action, contradiction);
-      for (const blocked of result.satisfied ? [action] : chain.slice(place)) contradicted.add(blocked);
+      this.#contradictions.set(action, contradiction);
+      for (const blocked of result.satisfied ? [action] : chain.slice(place)) this.#contradicted.add(blocked);
     }
     return result;
-  };
+  }
 
-  return {
-    /** How many actions of this apply failed or are unconfirmed. */
-    countFailures: () => [...results.values()].filter((result) => !isFinal(result)).length,
-    listPending,
-
-    /** @returns undefined for an action that an earlier apply left open, and that was certainly not done: it is due now. */
-    async apply(action: Action, definition: ActionDefinition): Promise<ActionResult | undefined> {
-      const result = await run({ ...ctx, action, definition, previous: findPrevious(action) });
-      if (result) results.set(action, result);
-      return result;
-    },
-
-    /** Records what a reading contradicted, unless the apply was stopped: what was not read may show a fault of the service. */
-    async finish(stopped?: TidemarkError): Promise<ApplyResult> {
-      for (const [action, outcome] of contradictions) {
-        if (stopped) results.delete(action);
-        else await ledger.record(outcome);
-      }
-      if (stopped) context.log.warn(`plan ${plan_id} of ${playbook} is stopped: ${formatError(stopped)}`);
-      const left = listPending().flatMap((action) => findPrevious(action) ?? []);
-      const reached = actions.flatMap((action) => results.get(action) ?? []);
-      return toApplyResult(plan_id, reached, left.filter(isUnsettled).length, stopped);
-    },
-
-    /** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */
-    explainContradictions(): TidemarkError | undefined {
-      const [count, total] = [contradicted.size, actions.length];
-      if (contradictions.size < MIN_CONTRADICTIONS || count * 2 < total) return undefined;
-      const reason = `readings contradict ${count} of ${total} actions, as a fault of the service would`;
-      return new TidemarkError('INCOMPLETE', reason, {
-        hint: 'check the service, then apply the plan again or make a new one',
-      });
-    },
-  };
+  #previous({ action_id }: Action): LedgerEntry | undefined {
+    return this.#ctx.ledger.entries.get(toKey({ plan_id: this.#ctx.plan.plan_id, action_id }));
+  }
 }

@@ -1,5 +1,5 @@
-import ky from 'ky'; // until Node 22: ky 2 needs it
-import pLimit from 'p-limit';
+import ky, { type KyInstance } from 'ky'; // until Node 22: ky 2 needs it
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
@@ -67,123 +67,42 @@ const MAX_MESSAGE_LENGTH = 600;
 /** Failures of the whole target. */
 const CONCERNS_ALL: readonly FailureKind[] = ['unreachable', 'sealed'];
 
-/** Sends a request, repeats it where its policy allows, and reads the response. @throws ServiceError */
-export type Send = <T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions) => Promise<T>;
-
 /**
  * The client of one target: ky sends, the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter and the
  * concurrency limit, so that a request that waits for its next attempt holds no slot.
  */
-export function createHttpClient(options: HttpClientOptions): Send {
-  const { target, transport, limiter, redactor, log, timeouts, maxWaitMs } = options;
+export class HttpClient {
+  readonly #options: HttpClientOptions;
   /** docs/decisions.md#dependencies says why its retry, timeout, redirects and errors are off. */
-  const kyClient = ky.create({ redirect: 'manual', retry: 0, timeout: false, throwHttpErrors: false });
-  const slots = pLimit(target.limits.concurrency);
-  const concurrency = createAdaptiveConcurrency(target.limits.concurrency);
+  readonly #ky: KyInstance = ky.create({ redirect: 'manual', retry: 0, timeout: false, throwHttpErrors: false });
+  readonly #slots: LimitFunction;
+  readonly #concurrency: ReturnType<typeof createAdaptiveConcurrency>;
   /** What a retry was last said to be for, if that concerns every request: it is said once, and the retries are counted. */
-  let said: FailureKind | undefined;
+  #said: FailureKind | undefined;
   /** The attempts that ended since the last answer, none of them with one. */
-  const silence = { attempts: 0, sinceMs: 0 };
-  let answeredMs = 0;
+  #silence = { attempts: 0, sinceMs: 0 };
+  #answeredMs = 0;
   /** The service has been silent for longer than all attempts at one request take: whatever waits for its next attempt ends. */
-  let isGivenUp = false;
+  #isGivenUp = false;
 
-  /** Otherwise many requests make all of their attempts one after the other: a proxy that hangs held a target for a quarter of an hour. */
-  const onSilence = (sentMs: number): void => {
-    const { attempts, maxBackoffMs } = timeouts;
-    const now = performance.now();
-    if (silence.attempts++ === 0) silence.sinceMs = Math.max(sentMs, answeredMs);
-    const ofOneMs = attempts * Math.max(now - sentMs, maxBackoffMs);
-    if (silence.attempts > attempts && now - silence.sinceMs >= ofOneMs) isGivenUp = true;
-  };
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+    const { concurrency } = options.target.limits;
+    this.#slots = pLimit(concurrency);
+    this.#concurrency = createAdaptiveConcurrency(concurrency);
+  }
 
-  /** Where nothing at all answers, a smaller query or another item gets no answer either. */
-  const explainSilence = (problem: HttpFailure): HttpFailure =>
-    isGivenUp && problem.failure === 'timeout' ? { ...problem, failure: 'unreachable' } : problem;
-
-  /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
-  const follow = async (
-    { method, body, useWriteToken, retryPolicy, isFresh, ...request }: Sent,
-    { metrics, beforeRequest }: CallOptions,
-    ticket: Ticket,
-    signal: AbortSignal,
-  ): Promise<Response> => {
-    const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
-    // ky and `Request` refer to a signal weakly, so the transport receives it directly.
-    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal, isFresh });
-    let { url } = request;
-    for (let hops = 0; ; hops++) {
-      beforeRequest?.();
-      metrics.requests++;
-      const response = await kyClient(url, { method, headers, fetch, ...(body !== undefined && { body }) });
-      limiter.onResponse(ticket, response);
-      if (response.status === 429) metrics.throttled++;
-      // A GET that is not safe creates something, such as a token.
-      const next = sameOriginRedirect(url, retryPolicy === 'safe' ? method : 'POST', response);
-      if (!next || hops === MAX_REDIRECTS) return response;
-      await response.body?.cancel();
-      url = next;
-    }
-  };
-
-  const exchange = async <T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) => {
-    const { metrics, maxTurnMs = maxWaitMs } = call;
-    const turn = { name: target.name, signal, maxWaitMs: Math.min(maxTurnMs, maxWaitMs), log };
-    const { ticket, waitedMs } = await limiter.acquire(turn);
-    metrics.throttleWaitMs += waitedMs;
-    const deadline = startDeadline(signal, call.attemptMs, timeouts);
-    const sentMs = performance.now();
-    let hasResponse = false;
-    try {
-      const response = await follow(request, call, ticket, deadline.signal);
-      deadline.touch();
-      hasResponse = true;
-      silence.attempts = 0;
-      answeredMs = performance.now();
-      isGivenUp = false;
-      const problem = redirectError(request.url, response) ?? unfinishedError(request, response);
-      if (problem) {
-        await response.body?.cancel();
-        throw new AttemptError(problem);
-      }
-      return await read(response, { metrics, touch: deadline.touch, signal: deadline.signal });
-    } catch (error) {
-      throw new AttemptError(deadline.exceeded() ?? classifyAttempt(error, timeouts, hasResponse));
-    } finally {
-      if (!hasResponse) {
-        limiter.onNoResponse();
-        if (!signal.aborted) onSilence(sentMs);
-      }
-      deadline.dispose();
-    }
-  };
-
-  /** One attempt, from which the number of requests in progress follows. */
-  const attemptOnce = async <T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) => {
-    const number = concurrency.onSent();
-    try {
-      const value = await exchange(request, read, call, signal);
-      concurrency.onSuccess();
-      return value;
-    } catch (error) {
-      if (signal.aborted) throw new AttemptError(ABORTED);
-      const { problem } = catchAttempt(error);
-      // A request that may be too much for the service says nothing about the others.
-      if (call.maxServerErrorAttempts === undefined && showsOverload(problem)) concurrency.onOverload(number);
-      throw error;
-    } finally {
-      if (slots.concurrency !== concurrency.limit()) slots.concurrency = concurrency.limit();
-    }
-  };
-
-  return async (request, read, call) => {
+  /** Sends a request, repeats it where its policy allows, and reads the response. @throws ServiceError */
+  async send<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions): Promise<T> {
+    const { limiter, redactor, log, timeouts, maxWaitMs } = this.#options;
+    const target = this.#options.target.name;
     const { operation, retryPolicy } = request;
-    const { signal, release } = linkSignals(options.signal, call.signal);
+    const { signal, release } = linkSignals(this.#options.signal, call.signal);
     const attempt = (before: HttpFailure | undefined) => {
       const isFresh = retryPolicy !== 'safe' || needsFresh(before); // what may not be sent twice meets no connection that is being closed
-      return slots(() => {
-        if (before && isGivenUp) throw new AttemptError({ ...before, retryable: 'no' });
-        return attemptOnce({ ...request, isFresh }, read, call, signal);
+      return this.#slots(() => {
+        if (before && this.#isGivenUp) throw new AttemptError({ ...before, retryable: 'no' });
+        return this.#attempt({ ...request, isFresh }, read, call, signal);
       });
     };
     const sent = withRetry(attempt, {
@@ -195,25 +114,116 @@ export function createHttpClient(options: HttpClientOptions): Send {
       signal,
       onThrottled: (waitMs) => limiter.pause(waitMs),
       onRetry: ({ status, failure: kind, message }, waitMs) => {
-        if (kind === said) return;
-        said = CONCERNS_ALL.includes(kind) ? kind : undefined;
+        if (kind === this.#said) return;
+        this.#said = CONCERNS_ALL.includes(kind) ? kind : undefined;
         const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
-        log.info(`${target.name}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
+        log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
       },
     });
     const result = await sent.catch(catchAttempt).finally(release);
     if (!(result instanceof AttemptError)) {
-      said = undefined;
+      this.#said = undefined;
       return result;
     }
     // A bound of the run or of the source was reached: its message says more than that the request was stopped.
     if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
-    const { message, ...problem } = retryPolicy === 'safe' ? explainSilence(result.problem) : result.problem;
+    const { message, ...problem } = retryPolicy === 'safe' ? this.#explainSilence(result.problem) : result.problem;
     const { origin, pathname } = request.url;
     const url = redactor.text(problem.status === undefined ? origin : pathname);
     const serviceMessage = shortenText(redactor.text(message), MAX_MESSAGE_LENGTH); // of a secret that is cut, the rest would be shown
-    throw new ServiceError({ ...problem, operation, target: target.name, url, serviceMessage });
-  };
+    throw new ServiceError({ ...problem, operation, target, url, serviceMessage });
+  }
+
+  /** One attempt, from which the number of requests in progress follows. */
+  async #attempt<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal): Promise<T> {
+    const number = this.#concurrency.onSent();
+    try {
+      const value = await this.#exchange(request, read, call, signal);
+      this.#concurrency.onSuccess();
+      return value;
+    } catch (error) {
+      if (signal.aborted) throw new AttemptError(ABORTED);
+      const { problem } = catchAttempt(error);
+      // A request that may be too much for the service says nothing about the others.
+      if (call.maxServerErrorAttempts === undefined && showsOverload(problem)) this.#concurrency.onOverload(number);
+      throw error;
+    } finally {
+      if (this.#slots.concurrency !== this.#concurrency.limit()) this.#slots.concurrency = this.#concurrency.limit();
+    }
+  }
+
+  async #exchange<T>(request: Sent, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) {
+    const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
+    const { metrics, maxTurnMs = maxWaitMs } = call;
+    const turn = { name: target.name, signal, maxWaitMs: Math.min(maxTurnMs, maxWaitMs), log };
+    const { ticket, waitedMs } = await limiter.acquire(turn);
+    metrics.throttleWaitMs += waitedMs;
+    const deadline = startDeadline(signal, call.attemptMs, timeouts);
+    const sentMs = performance.now();
+    let hasResponse = false;
+    try {
+      const response = await this.#follow(request, call, ticket, deadline.signal);
+      deadline.touch();
+      hasResponse = true;
+      this.#silence.attempts = 0;
+      this.#answeredMs = performance.now();
+      this.#isGivenUp = false;
+      const problem = redirectError(request.url, response) ?? unfinishedError(request, response);
+      if (problem) {
+        await response.body?.cancel();
+        throw new AttemptError(problem);
+      }
+      return await read(response, { metrics, touch: deadline.touch, signal: deadline.signal });
+    } catch (error) {
+      throw new AttemptError(deadline.exceeded() ?? classifyAttempt(error, timeouts, hasResponse));
+    } finally {
+      if (!hasResponse) {
+        limiter.onNoResponse();
+        if (!signal.aborted) this.#onSilence(sentMs);
+      }
+      deadline.dispose();
+    }
+  }
+
+  /** Otherwise many requests make all of their attempts one after the other: a proxy that hangs held a target for a quarter of an hour. */
+  #onSilence(sentMs: number): void {
+    const { attempts, maxBackoffMs } = this.#options.timeouts;
+    const now = performance.now();
+    if (this.#silence.attempts++ === 0) this.#silence.sinceMs = Math.max(sentMs, this.#answeredMs);
+    const ofOneMs = attempts * Math.max(now - sentMs, maxBackoffMs);
+    if (this.#silence.attempts > attempts && now - this.#silence.sinceMs >= ofOneMs) this.#isGivenUp = true;
+  }
+
+  /** Where nothing at all answers, a smaller query or another item gets no answer either. */
+  #explainSilence(problem: HttpFailure): HttpFailure {
+    return this.#isGivenUp && problem.failure === 'timeout' ? { ...problem, failure: 'unreachable' } : problem;
+  }
+
+  /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
+  async #follow(
+    { method, body, useWriteToken, retryPolicy, isFresh, ...request }: Sent,
+    { metrics, beforeRequest }: CallOptions,
+    ticket: Ticket,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const { transport, limiter, target } = this.#options;
+    const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
+    // ky and `Request` refer to a signal weakly, so the transport receives it directly.
+    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal, isFresh });
+    let { url } = request;
+    for (let hops = 0; ; hops++) {
+      beforeRequest?.();
+      metrics.requests++;
+      const response = await this.#ky(url, { method, headers, fetch, ...(body !== undefined && { body }) });
+      limiter.onResponse(ticket, response);
+      if (response.status === 429) metrics.throttled++;
+      // A GET that is not safe creates something, such as a token.
+      const next = sameOriginRedirect(url, retryPolicy === 'safe' ? method : 'POST', response);
+      if (!next || hops === MAX_REDIRECTS) return response;
+      await response.body?.cancel();
+      url = next;
+    }
+  }
 }
 
 /** `Authorization` has the token as `Bearer TOKEN`, any other header has it as it is. */

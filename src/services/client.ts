@@ -1,7 +1,7 @@
 import { type Config, credentialKey, type Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import { DEFAULT_TIMEOUTS, type HttpTimeouts, type ServiceContext } from '../core/context.ts';
-import { type CallOptions, createHttpClient, type HttpClientOptions, type ResponseReader } from '../http/client.ts';
+import { type CallOptions, HttpClient, type HttpClientOptions, type ResponseReader } from '../http/client.ts';
 import { catchFailure, ServiceError } from '../http/errors.ts';
 import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics } from '../http/response-body.ts';
@@ -9,7 +9,7 @@ import { createTransport } from '../http/transport.ts';
 import { buildRequest, collectSecrets, describePermission, type RequestParts } from './build-request.ts';
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
-import { readPages, withRequiredSize } from './pagination.ts';
+import { PageReader, withRequiredSize } from './pagination.ts';
 import type { ResponsePage, ServiceResponse } from './response.ts';
 import { assertPresent, MAX_PAST_MS, readFailure, readResponse } from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
@@ -74,67 +74,24 @@ export interface ServiceClient {
   close(): Promise<void>;
 }
 
-export function createServiceClient(target: Target, options: ServiceClientOptions): ServiceClient {
+type Connection = Readonly<ReturnType<typeof connect>>;
+
+function connect(target: Target, options: ServiceClientOptions) {
   const { redactor, log, env = {} } = options;
   for (const token of [target.token, target.writeToken]) if (token) redactor.add(token);
   const timeouts: HttpTimeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const { caFile, clientCert, clientKey, limits } = target;
   const { concurrency } = limits;
   const transport = createTransport({ caFile, clientCert, clientKey, concurrency, env, timeouts, redactor });
-  const send = createHttpClient({ ...options, target, transport, timeouts });
+  const http = new HttpClient({ ...options, target, transport, timeouts });
+  return { target, http, transport, redactor, log, timeouts };
+}
 
-  /** Sends a request to the path of its operation; after a 404 to the other one, if it has one. */
-  const createSender = (operation: Operation, parts: RequestParts, sending: SendOptions) => {
-    const { path, fallbackPath = path } = operation;
-    // docs/services/platform.md#saved-views
-    const [first, second] = target.flavor === 'hashicorp' ? [fallbackPath, path] : [path, fallbackPath];
-    return async <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> => {
-      const sendTo = (chosen: string) => {
-        const request = buildRequest({ ...operation, path: chosen }, target, { ...parts, pageQuery });
-        return send(request, read, { ...sending, attemptMs });
-      };
-      const takeAbsence = catchFailure(({ failure }) => first !== second && failure === 'not-found');
-      const answer = await sendTo(first).catch(takeAbsence);
-      return answer instanceof ServiceError ? sendTo(second) : answer;
-    };
-  };
-
-  /** Validates the arguments, and makes their secrets known to the redactor. The result sends the request. */
-  const prepare = (operation: Operation, given: object = {}, requestOptions: RequestOptions = {}) => {
-    const { body, metrics = createRequestMetrics(), write = false, conditions = {}, ...others } = requestOptions;
-    const { maxPastMs = MAX_PAST_MS, mayRepeatNames = false, uncompressed, ...sending } = others;
-    const args = given as Args;
-    collectSecrets(operation, args, body, redactor);
-    validateRequest(operation, target, args, body, log);
-    const permission = describePermission(operation, target, args);
-    const { etag, modified } = conditions;
-    const headers = {
-      ...(etag && { 'If-None-Match': etag }),
-      ...(modified && { 'If-Modified-Since': modified }),
-      ...(uncompressed && { 'Accept-Encoding': 'identity' }),
-    };
-    const isConditional = Boolean(etag || modified);
-    const maxBytes = timeouts.maxResponseBytes;
-    const context = { operation, args, permission, redactor, maxBytes, isConditional, maxPastMs, mayRepeatNames };
-    const sendPrepared = createSender(operation, { args, body, write, headers }, { ...sending, metrics });
-    return {
-      read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
-        sendPrepared((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
-      download: (file: string, validatePreview: DownloadContext['validatePreview']) => {
-        const read: ResponseReader<DownloadResult> = async (response, progress) => {
-          if (!response.ok) throw await readFailure(response, progress, context);
-          const bounds = { ...progress, validatePreview, maxBytes: timeouts.maxDownloadBytes, redactor };
-          const download = await downloadToFile(response, file, bounds);
-          assertPresent(context, response);
-          return download;
-        };
-        return sendPrepared(read, timeouts.downloadMs);
-      },
-    };
-  };
-
+export function createServiceClient(target: Target, options: ServiceClientOptions): ServiceClient {
+  const connection = connect(target, options);
+  const { transport, timeouts } = connection;
   const call: ServiceClient['call'] = async (operation, args, requestOptions = {}) => {
-    const { read } = prepare(operation, args, requestOptions);
+    const { read } = prepareRequest(connection, operation, args, requestOptions);
     if (!requestOptions.create) {
       const { body: _body, write: _write, beforeRequest: _before, ...readOptions } = requestOptions;
       await requireSubject(operation, (args ?? {}) as Args, (subject, own) => call(subject, own, readOptions));
@@ -145,22 +102,87 @@ export function createServiceClient(target: Target, options: ServiceClientOption
   return {
     target,
     call,
-    async *pages(operation, args, requestOptions = {}) {
-      // Aborts the prefetched pages when the caller stops early.
-      const { signal, abort, release } = linkSignals(requestOptions.signal);
-      try {
-        const sized = withRequiredSize(operation, target, (args ?? {}) as Args);
-        const { read } = prepare(operation, sized, { ...requestOptions, signal });
-        yield* readPages({ operation, target, args: sized, log }, read);
-      } finally {
-        abort();
-        release();
-      }
+    pages: (operation, args, requestOptions) => fetchPages(connection, operation, args, requestOptions),
+    download: async (operation, args, file, { validatePreview = () => undefined, ...requestOptions } = {}) => {
+      const limits = { validatePreview, maxBytes: timeouts.maxDownloadBytes };
+      return prepareRequest(connection, operation, args, requestOptions).download(file, limits);
     },
-    download: async (operation, args, file, { validatePreview = () => undefined, ...requestOptions } = {}) =>
-      prepare(operation, args, requestOptions).download(file, validatePreview),
     close: () => transport.close(),
   };
+}
+
+/** Validates the arguments, and makes their secrets known to the redactor. The result sends the request. */
+function prepareRequest(
+  connection: Connection,
+  operation: Operation,
+  given: object = {},
+  options: RequestOptions = {},
+) {
+  const { body, metrics = createRequestMetrics(), write = false, conditions = {}, ...others } = options;
+  const { maxPastMs = MAX_PAST_MS, mayRepeatNames = false, uncompressed, ...sending } = others;
+  const { target, redactor, log, timeouts } = connection;
+  const args = given as Args;
+  collectSecrets(operation, args, body, redactor);
+  validateRequest(operation, target, args, body, log);
+  const permission = describePermission(operation, target, args);
+  const { etag, modified } = conditions;
+  const headers = {
+    ...(etag && { 'If-None-Match': etag }),
+    ...(modified && { 'If-Modified-Since': modified }),
+    ...(uncompressed && { 'Accept-Encoding': 'identity' }),
+  };
+  const isConditional = Boolean(etag || modified);
+  const maxBytes = timeouts.maxResponseBytes;
+  const context = { operation, args, permission, redactor, maxBytes, isConditional, maxPastMs, mayRepeatNames };
+  const send = createSender(connection, operation, { args, body, write, headers }, { ...sending, metrics });
+  return {
+    read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
+      send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
+    download: (file: string, limits: Pick<DownloadContext, 'validatePreview' | 'maxBytes'>) => {
+      const read: ResponseReader<DownloadResult> = async (response, progress) => {
+        if (!response.ok) throw await readFailure(response, progress, context);
+        const download = await downloadToFile(response, file, { ...progress, ...limits, redactor });
+        assertPresent(context, response);
+        return download;
+      };
+      return send(read, timeouts.downloadMs);
+    },
+  };
+}
+
+/** Sends a request to the path of its operation; after a 404 to the other one, if it has one. */
+function createSender({ target, http }: Connection, operation: Operation, parts: RequestParts, options: SendOptions) {
+  const { path, fallbackPath = path } = operation;
+  // docs/services/platform.md#saved-views
+  const [first, second] = target.flavor === 'hashicorp' ? [fallbackPath, path] : [path, fallbackPath];
+  return async <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> => {
+    const sendTo = (chosen: string) => {
+      const request = buildRequest({ ...operation, path: chosen }, target, { ...parts, pageQuery });
+      return http.send(request, read, { ...options, attemptMs });
+    };
+    const takeAbsence = catchFailure(({ failure }) => first !== second && failure === 'not-found');
+    const answer = await sendTo(first).catch(takeAbsence);
+    return answer instanceof ServiceError ? sendTo(second) : answer;
+  };
+}
+
+async function* fetchPages(
+  connection: Connection,
+  operation: Operation,
+  args: object = {},
+  requestOptions: RequestOptions = {},
+): AsyncGenerator<ResponsePage> {
+  const { target, log } = connection;
+  // Aborts the prefetched pages when the caller stops early.
+  const { signal, abort, release } = linkSignals(requestOptions.signal);
+  try {
+    const sized = withRequiredSize(operation, target, args as Args);
+    const { read } = prepareRequest(connection, operation, sized, { ...requestOptions, signal });
+    yield* new PageReader({ operation, target, args: sized, log }, read).read();
+  } finally {
+    abort();
+    release();
+  }
 }
 
 /** A client whose calls have these options unless they give their own. */

@@ -51,155 +51,195 @@ const MAX_PAGE_NUMBER = 2 ** 31;
  *
  * A page that is exactly full, says nothing of pages, or contradicts itself is followed only by none if that is proven: by the reported
  * total, or by another request. Some storage drivers honour the page size and never name a next page (docs/services/scheduler.md#pagination).
- * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end; IncompleteListError
  */
-export async function* readPages(list: ListRequest, fetchPage: FetchPage): AsyncGenerator<ResponsePage> {
-  const { operation, target, args, log } = list;
-  const { name, pagination } = operation;
-  const sizeParam = (['per_page', 'page[size]'] as const).find((param) => operation.params[param] !== undefined);
-  const given = Number(args[sizeParam ?? ''] ?? (sizeParam === 'page[size]' ? DEFAULT_ROWS : 0));
+export class PageReader {
+  readonly #list: ListRequest;
+  readonly #fetchPage: FetchPage;
+  readonly #sizeParam: 'per_page' | 'page[size]' | undefined;
   /** Undefined when the service chooses the size. */
-  const ownSize = Number.isInteger(given) && given > 0 ? given : undefined;
+  readonly #size: number | undefined;
   /** The size in use, once the original one proved to hide items. */
-  let grownSize: number | undefined;
+  #grownSize: number | undefined;
   /** Whether reading begins with the first page. */
-  const isWhole = !args[PAGE_NUMBER] && !args.next_token;
-  const seen = new Set<string>();
+  readonly #isWhole: boolean;
+  readonly #seen = new Set<string>();
 
-  const itemsOf = (response: ServiceResponse) => listItems(operation, response);
-  const fault = (serviceMessage: string, Fault = ServiceError): ServiceError => {
-    const hint = 'try again; if the error persists, the service is faulty';
-    return new Fault({ failure: 'malformed', operation: name, target: target.name, serviceMessage, hint });
-  };
-  const repeated = (what: string) => fault(`the service sends the same ${what} again: the list would never end`);
-  const assertNew = (what: string, value: string): void => {
-    if (seen.has(`${what} ${value}`)) throw repeated(what);
-    seen.add(`${what} ${value}`);
-  };
+  constructor(list: ListRequest, fetchPage: FetchPage) {
+    const { operation, args } = list;
+    this.#list = list;
+    this.#fetchPage = fetchPage;
+    this.#sizeParam = (['per_page', 'page[size]'] as const).find((name) => operation.params[name] !== undefined);
+    const size = Number(args[this.#sizeParam ?? ''] ?? (this.#sizeParam === 'page[size]' ? DEFAULT_ROWS : 0));
+    this.#size = Number.isInteger(size) && size > 0 ? size : undefined;
+    this.#isWhole = !args[PAGE_NUMBER] && !args.next_token;
+  }
+
+  /** @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end; IncompleteListError */
+  async *read(): AsyncGenerator<ResponsePage> {
+    const { name, pagination } = this.#list.operation;
+    const fetch: FetchPage =
+      pagination === 'token' ? (query) => this.#fetchByToken(query) : createPrefetch(this.#fetchPage);
+    const count = createPageCounter(readBounds(this.#list.target), `the list of ${name}`);
+    let received = 0;
+    let total: number | undefined;
+    let pages = 0;
+    let reportedPages = 0;
+    for (let query: QueryPairs | undefined = []; query !== undefined; ) {
+      const response = await fetch(query);
+      const items = this.#items(response);
+      count(items.length);
+      if (items.length > 0 || query.length > 0) this.#assertNew('page', digest(items));
+      const reported = pageFigure(response.json(), 'total-count');
+      yield Object.assign(response, { items, total: reported });
+      received += items.length;
+      total = reported ?? total;
+      pages++;
+      reportedPages = pageFigure(response.json(), 'total-pages') ?? reportedPages;
+      const isProven = pagination !== 'page' || total !== undefined;
+      query = this.#nextQuery(response) ?? (isProven ? undefined : await this.#findUnnamedPage(query, response));
+      if (query !== undefined && !isProven && items.length === 0)
+        throw this.#fault('an empty page names a next one, and no total', IncompleteListError);
+      for (const [param, value] of query ?? []) this.#assertNew(param, value);
+    }
+    const has = total === undefined ? pages : received;
+    const reported = total ?? reportedPages;
+    if (!this.#isWhole || has >= reported) return;
+    const counted = plural(has, total === undefined ? 'page' : 'row');
+    throw this.#fault(`${counted} received, ${reported} reported`, IncompleteListError);
+  }
+
+  #assertNew(what: string, value: string): void {
+    if (this.#seen.has(`${what} ${value}`)) throw this.#repeated(what);
+    this.#seen.add(`${what} ${value}`);
+  }
+
+  #repeated(what: string): ServiceError {
+    return this.#fault(`the service sends the same ${what} again: the list would never end`);
+  }
+
+  #fault(serviceMessage: string, Fault = ServiceError): ServiceError {
+    return new Fault({
+      failure: 'malformed',
+      operation: this.#list.operation.name,
+      target: this.#list.target.name,
+      serviceMessage,
+      hint: 'try again; if the error persists, the service is faulty',
+    });
+  }
+
+  #nextQuery(response: ServiceResponse): QueryPairs | undefined {
+    const isNumbered = this.#list.operation.pagination === 'page';
+    const next = isNumbered ? this.#nextNumber(response.json()) : this.#nextToken(response);
+    return next === undefined ? undefined : [[isNumbered ? PAGE_NUMBER : 'next_token', String(next)]];
+  }
 
   /** The token of the next page, from the body or from the header. */
-  const nextToken = (response: ServiceResponse): string | undefined => {
-    if (pagination !== 'token') return undefined;
+  #nextToken(response: ServiceResponse): string | undefined {
+    if (this.#list.operation.pagination !== 'token') return undefined;
     const token = valueAt(response.json(), 'NextToken') ?? '';
-    if (typeof token !== 'string') throw fault('the token of the next page is no text');
+    if (typeof token !== 'string') throw this.#fault('the token of the next page is no text');
     return token || response.headers.get('x-nomad-nexttoken') || undefined;
-  };
+  }
 
-  /** The page number of `links.next`, which must not lead to another origin. A link of another form may lead to more. */
-  const linkedNumber = (document: unknown): number | undefined => {
-    const link = valueAt(document, 'links', 'next') ?? '';
-    if (typeof link !== 'string') throw fault('links.next is no text');
-    if (link === '') return undefined;
-    const next = URL.canParse(link, target.url) ? new URL(link, target.url) : undefined;
-    if (next && next.origin !== new URL(target.url).origin) {
-      throw fault(`links.next leads to another origin, ${next.origin}`);
-    }
-    const number = Number(next?.searchParams.get(PAGE_NUMBER));
-    if (!isPageNumber(number)) throw fault('links.next has no page number');
-    return number;
-  };
-
-  const nextNumber = (document: unknown): number | undefined => {
+  #nextNumber(document: unknown): number | undefined {
     const named = valueAt(document, ...PAGINATION, 'next-page');
     if (named === null) return undefined;
-    if (named === undefined) return linkedNumber(document);
+    if (named === undefined) return this.#linkedNumber(document);
     const number = pageFigure(document, 'next-page');
-    if (number !== undefined && number <= (pageFigure(document, 'current-page') ?? 0)) throw repeated(PAGE_NUMBER);
-    if (number !== undefined && isPageNumber(number)) return number;
-    throw fault(`the number of the next page is ${number ?? 'no number'}`);
-  };
+    if (number !== undefined && number <= (pageFigure(document, 'current-page') ?? 0))
+      throw this.#repeated(PAGE_NUMBER);
+    if (number === undefined || !isPageNumber(number)) {
+      throw this.#fault(`the number of the next page is ${number ?? 'no number'}`);
+    }
+    return number;
+  }
 
-  const nextQuery = (response: ServiceResponse): QueryPairs | undefined => {
-    const isNumbered = pagination === 'page';
-    const next = isNumbered ? nextNumber(response.json()) : nextToken(response);
-    return next === undefined ? undefined : [[isNumbered ? PAGE_NUMBER : 'next_token', String(next)]];
-  };
+  /** The page number of `links.next`, which must not lead to another origin. A link of another form may lead to more. */
+  #linkedNumber(document: unknown): number | undefined {
+    const { url } = this.#list.target;
+    const link = valueAt(document, 'links', 'next') ?? '';
+    if (typeof link !== 'string') throw this.#fault('links.next is no text');
+    if (link === '') return undefined;
+    const next = URL.canParse(link, url) ? new URL(link, url) : undefined;
+    if (next && next.origin !== new URL(url).origin) {
+      throw this.#fault(`links.next leads to another origin, ${next.origin}`);
+    }
+    const number = Number(next?.searchParams.get(PAGE_NUMBER));
+    if (!isPageNumber(number)) throw this.#fault('links.next has no page number');
+    return number;
+  }
 
-  /** A service that refuses a larger page has to name the next page of a smaller one. */
-  const assertNamesNextPage = async (size: number, fetchSized: (items: number) => Promise<ServiceResponse>) => {
-    if (size > 1 && nextToken(await fetchSized(size - 1)) !== undefined) return;
-    throw fault(`a page of ${size} items names no next page, and a larger one is refused: there may be more`);
-  };
+  #items(response: ServiceResponse): readonly unknown[] {
+    return listItems(this.#list.operation, response);
+  }
 
   /** A full page that names no next page is requested with a larger size, until it is not full. */
-  const fetchByToken: FetchPage = async (query) => {
-    const fetchSized = (items: number) => fetchPage([...query, ['per_page', String(items)]]);
-    let response = await (grownSize === undefined ? fetchPage(query) : fetchSized(grownSize));
-    let size = grownSize ?? ownSize;
-    while (size !== undefined && itemsOf(response).length >= size && nextToken(response) === undefined) {
+  async #fetchByToken(query: QueryPairs): Promise<ServiceResponse> {
+    const fetchSized = (items: number) => this.#fetchPage([...query, ['per_page', String(items)]]);
+    let response = await (this.#grownSize === undefined ? this.#fetchPage(query) : fetchSized(this.#grownSize));
+    let size = this.#grownSize ?? this.#size;
+    while (size !== undefined && this.#items(response).length >= size && this.#nextToken(response) === undefined) {
       const larger = size * GROWTH;
-      if (larger > MAX_SIZE) throw fault(`a page of ${size} items names no next page`);
+      if (larger > MAX_SIZE) throw this.#fault(`a page of ${size} items names no next page`);
       const grown = await fetchSized(larger).catch(undefinedIfRefused);
       if (grown === undefined) {
-        await assertNamesNextPage(size, fetchSized);
+        await this.#assertNamesNextPage(size, fetchSized);
         return response;
       }
       size = larger;
-      const count = itemsOf(response).length;
-      if (itemsOf(grown).length > count) {
-        grownSize = size;
+      const count = this.#items(response).length;
+      if (this.#items(grown).length > count) {
+        this.#grownSize = size;
         const counts = `a page of ${count} items names no next page, one of ${size} has more`;
-        log.info(`${target.name}: ${name}: ${counts}; the smaller size is not used any more`);
+        const where = `${this.#list.target.name}: ${this.#list.operation.name}`;
+        this.#list.log.info(`${where}: ${counts}; the smaller size is not used any more`);
       }
       response = grown;
     }
     return response;
-  };
+  }
 
-  /** Whether a page that names no next one says nevertheless that there are more: by the number of pages, or by its link. */
-  const saysMore = (page: number, document: unknown): boolean =>
-    (pageFigure(document, 'total-pages') ?? 0) > page || (linkedNumber(document) ?? 0) > page;
-
-  /** Whether a numbered page says nothing of pages. The service may have a size of its own, so that its length proves nothing either. */
-  const isUnpaged = (response: ServiceResponse): boolean => {
-    if (sizeParam !== 'page[size]' || itemsOf(response).length === 0) return false;
-    const document = response.json();
-    return !isObject(valueAt(document, ...PAGINATION)) && valueAt(document, 'links', 'next') === undefined;
-  };
+  /** A service that refuses a larger page has to name the next page of a smaller one. */
+  async #assertNamesNextPage(size: number, fetchSized: (items: number) => Promise<ServiceResponse>): Promise<void> {
+    if (size > 1 && this.#nextToken(await fetchSized(size - 1)) !== undefined) return;
+    const problem = `a page of ${size} items names no next page, and a larger one is refused`;
+    throw this.#fault(`${problem}: there may be more`);
+  }
 
   /**
    * The query of the numbered page that a page does not name: a full one without a total, one that says nothing of pages, or one that
-   * contradicts itself; undefined when there is no such page.
+   * contradicts itself.
+   * @param query of the page
+   * @returns undefined when there is no such page
    */
-  const findUnnamedPage = async (query: QueryPairs, response: ServiceResponse): Promise<QueryPairs | undefined> => {
-    if (!isWhole || sizeParam === undefined || ownSize === undefined) return undefined;
-    const items = itemsOf(response);
+  async #findUnnamedPage(query: QueryPairs, response: ServiceResponse): Promise<QueryPairs | undefined> {
+    const [param, size] = [this.#sizeParam, this.#size];
+    if (!this.#isWhole || param === undefined || size === undefined) return undefined;
+    const items = this.#items(response);
     const page = Number(query[0]?.[1] ?? 1);
-    if (items.length < ownSize && !isUnpaged(response) && !saysMore(page, response.json())) return undefined;
-    const following: QueryPairs = [[PAGE_NUMBER, String(page + 1)]];
-    const next = await fetchPage(following).catch(undefinedIfRefused);
-    if (next === undefined || itemsOf(next).length === 0) return undefined;
-    if (digest(itemsOf(next)) !== digest(items)) return following;
+    if (items.length < size && !this.#isUnpaged(response) && !this.#saysMore(page, response.json())) return undefined;
+    const nextQuery: QueryPairs = [[PAGE_NUMBER, String(page + 1)]];
+    const next = await this.#fetchPage(nextQuery).catch(undefinedIfRefused);
+    if (next === undefined || this.#items(next).length === 0) return undefined;
+    if (digest(this.#items(next)) !== digest(items)) return nextQuery;
     // The service ignores page numbers. A larger page then has to have the same rows.
-    const larger = await fetchPage([[sizeParam, String(ownSize * GROWTH)]]).catch(undefinedIfRefused);
-    if (larger && digest(itemsOf(larger)) === digest(items)) return undefined;
-    throw fault('a page names no next page, and page numbers are ignored: there may be more');
-  };
-
-  const fetch = pagination === 'token' ? fetchByToken : createPrefetch(fetchPage);
-  const count = createPageCounter(readBounds(target), `the list of ${name}`);
-  let [received, pages, reportedPages] = [0, 0, 0];
-  let total: number | undefined;
-  for (let query: QueryPairs | undefined = []; query !== undefined; ) {
-    const response = await fetch(query);
-    const items = itemsOf(response);
-    count(items.length);
-    if (items.length > 0 || query.length > 0) assertNew('page', digest(items));
-    const reported = pageFigure(response.json(), 'total-count');
-    yield Object.assign(response, { items, total: reported });
-    received += items.length;
-    total = reported ?? total;
-    pages++;
-    reportedPages = pageFigure(response.json(), 'total-pages') ?? reportedPages;
-    const isProven = pagination !== 'page' || total !== undefined;
-    query = nextQuery(response) ?? (isProven ? undefined : await findUnnamedPage(query, response));
-    if (query !== undefined && !isProven && items.length === 0)
-      throw fault('an empty page names a next one, and no total', IncompleteListError);
-    for (const [param, value] of query ?? []) assertNew(param, value);
+    const larger = await this.#fetchPage([[param, String(size * GROWTH)]]).catch(undefinedIfRefused);
+    if (larger && digest(this.#items(larger)) === digest(items)) return undefined;
+    throw this.#fault('a page names no next page, and page numbers are ignored: there may be more');
   }
-  const [has, reported, unit] = total === undefined ? [pages, reportedPages, 'page'] : [received, total, 'row'];
-  if (!isWhole || has >= reported) return;
-  throw fault(`${plural(has, unit)} received, ${reported} reported`, IncompleteListError);
+
+  /** Whether a page that names no next one says nevertheless that there are more: by the number of pages, or by its link. */
+  #saysMore(page: number, document: unknown): boolean {
+    const last = pageFigure(document, 'total-pages') ?? 0;
+    return last > page || (this.#linkedNumber(document) ?? 0) > page;
+  }
+
+  /** Whether a numbered page says nothing of pages. The service may have a size of its own, so that its length proves nothing either. */
+  #isUnpaged(response: ServiceResponse): boolean {
+    if (this.#sizeParam !== 'page[size]' || this.#items(response).length === 0) return false;
+    const document = response.json();
+    return !isObject(valueAt(document, ...PAGINATION)) && valueAt(document, 'links', 'next') === undefined;
+  }
 }
 
 /** Requests numbered pages before their turn. Which page is next is still read from each page. */
