@@ -96,7 +96,7 @@ async function prepare(session: Session, query: string, params: QueryParams = {}
     await showPast(session, query);
     const prepared = await plan(session, statement.text);
     const values = bindValues(prepared, params);
-    const whole = await toSubquery(session, statement, prepared, values);
+    const whole = await toTable(files, statement, prepared, values);
     const source = maxRows === undefined ? whole : `(from ${whole} limit ${maxRows})`;
     const known = isOwn ? describeColumns(prepared) : await probe(session, source, values);
     const columns = known.map((column, index) => ({ ...column, sql: `c${index}` }));
@@ -200,13 +200,8 @@ async function assertKnown({ connection, files, asOf }: Session, statement: Stat
   if (early) throw beforeFirstPull(String(early.moment), new Date(String(early.first_pull)));
 }
 
-/** The query in parentheses. EXPLAIN is not valid there: it runs now, and its few rows, which are texts, replace it. */
-async function toSubquery(
-  { files }: Session,
-  statement: Statement,
-  prepared: DuckDBPreparedStatement,
-  values: QueryParams,
-): Promise<string> {
+/** The query in parentheses, as a table. EXPLAIN is not valid there: it runs now, and its few rows, which are texts, replace it. */
+async function toTable(files: SqlFiles, statement: Statement, prepared: DuckDBPreparedStatement, values: QueryParams) {
   if (statement.showsTables) return `(${files.render('query/tables', {})})`;
   if (!statement.isExplain) return `(${statement.text}\n)`;
   prepared.bind(values);

@@ -60,7 +60,8 @@ export interface ReportReadOptions extends OpenWarehouse, Pick<Config, 'threshol
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
-type Queries = Pick<Statements, 'rows' | 'each'>;
+type RowReader = Pick<Statements, 'rows'>;
+type Queries = RowReader & Pick<Statements, 'each'>;
 
 /** Connections of a reader. To plan the statement of a report takes a processor as long as to run it, so two run at a time. */
 const CONNECTIONS = 2;
@@ -92,7 +93,9 @@ export async function openReportReader(options: ReportReadOptions) {
   const { database, files, asOf } = options;
   const all = loadReports(files);
   const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
-  const selected = selectReports(all, options.names).filter(({ name }) => reports.has(name));
+  const every = [...all.values()];
+  const named = options.names && new Set(options.names.map((name) => findNamed(every, 'report', name)));
+  const selected = [...(named ?? every)].filter(({ name }) => reports.has(name));
   const used = findParams(selected);
   const playbooks = (await options.playbooks?.()) ?? [];
   const before = used.has('summaries_before') ? await readPreviousRun(options) : undefined;
@@ -116,11 +119,6 @@ export async function openReportReader(options: ReportReadOptions) {
   /** The reports that are not selected, so that no page links to theirs. */
   const unlinked: ReadonlySet<string> = new Set([...all.keys()].filter((name) => !names.has(name)));
   return { options, queries, reports, selected, unlinked, params, guide, sources, summaries: known };
-}
-
-function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {
-  if (!names) return [...reports.values()];
-  return [...new Set(names)].map((name) => findNamed([...reports.values()], 'report', name));
 }
 
 export type ReadReport = ReturnType<typeof readReport>;
@@ -211,23 +209,13 @@ async function querySummary(queries: Queries, { summary }: Report, params: SqlPa
  * @param rendered its text with its parts filled in, if it has some
  * @throws TidemarkError DATA naming the file whose header or query fails
  */
-export async function queryDataset(
-  database: Pick<Queries, 'rows'>,
-  { file, sql }: Dataset,
-  params?: SqlParams,
-  rendered = sql,
-) {
+export async function queryDataset(database: RowReader, { file, sql }: Dataset, params?: SqlParams, rendered = sql) {
   readHeader(file, sql, DATASET_LINES);
   return queryFile(database, file, rendered, params);
 }
 
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
-export async function queryFile(
-  database: Pick<Queries, 'rows'>,
-  file: string,
-  sql: string,
-  params: SqlParams = {},
-): Promise<Row[]> {
+export async function queryFile(database: RowReader, file: string, sql: string, params: SqlParams = {}) {
   return database.rows(sql, params, MAX_QUERY_MS).catch(nameFile(file));
 }
 
