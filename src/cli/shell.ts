@@ -21,12 +21,7 @@ import { readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
 
 /** What the shell starts with; its commands change it. */
-export interface ShellSettings {
-  readonly asOf?: string;
-  readonly format?: Format;
-  readonly maxRows?: number;
-  readonly timeout?: number;
-}
+export type ShellSettings = Readonly<{ asOf?: string; format?: Format; maxRows?: number; timeout?: number }>;
 
 const PROMPT = 'tidemark> ';
 const CONTINUATION = '     ...> ';

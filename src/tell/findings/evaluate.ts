@@ -187,12 +187,7 @@ export async function findUnprovenListings(
   });
 }
 
-export interface Acceptance {
-  readonly ids: readonly string[];
-  readonly reason: string;
-  readonly owner: string;
-  readonly until: Date;
-}
+export type Acceptance = Readonly<{ ids: readonly string[]; reason: string; owner: string; until: Date }>;
 
 /**
  * Accepts findings until a time, or until they get worse: their severity or the weight given by the rule rises. Resolving a finding

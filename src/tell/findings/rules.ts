@@ -12,10 +12,7 @@ import { loadTables, type Table } from '../../warehouse/tables.ts';
 export type Rule = Readonly<ReturnType<typeof parseRule>>;
 
 /** A rule that cannot be evaluated, and why. */
-export interface InvalidRule {
-  readonly rule: string;
-  readonly error: string;
-}
+export type InvalidRule = Readonly<Record<'rule' | 'error', string>>;
 
 /** All rules by name, and those with an invalid header. */
 export function readRules(files: SqlFiles) {
