@@ -99,22 +99,22 @@ function memoryLack(error: unknown): string | undefined {
     : 'DuckDB needs more memory than it may use: raise `memoryLimit`';
 }
 
-function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors): ExitCode {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  if (error instanceof TidemarkError) {
-    stderr(printError(error, colors));
-    return error.exit;
-  }
+/** What the user can act on, as an error of ours; undefined for a bug. */
+function explainError(error: unknown): TidemarkError | undefined {
+  if (error instanceof TidemarkError) return error;
   const unusable = fileSystemError(error);
-  if (unusable) {
-    stderr(printError({ message: `${unusable.path} cannot be used: ${unusable.reason}` }, colors));
-    return EXIT.usage;
-  }
+  if (unusable) return new TidemarkError('USAGE', `${unusable.path} cannot be used: ${unusable.reason}`);
   const system = systemLack(error);
   const lack = memoryLack(error) ?? (system && `${system} (${formatError(error)})`);
-  if (lack !== undefined) {
-    stderr(printError({ message: lack }, colors));
-    return EXIT.incomplete;
+  return lack === undefined ? undefined : new TidemarkError('INCOMPLETE', lack);
+}
+
+function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors): ExitCode {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  const known = explainError(error);
+  if (known) {
+    stderr(printError(known, colors));
+    return known.exit;
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
   stderr(`${colors.red('internal error:')} ${stripControls(detail)}\n`);

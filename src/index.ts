@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { QuerySession } from './ask/query/session.ts';
+import { openQuerySession } from './ask/query/session.ts';
 import { type Config, getTarget, loadConfig } from './config/config.ts';
 import { loadJob } from './config/job.ts';
 import { findNamed } from './config/suggest.ts';
@@ -123,7 +123,7 @@ export class Tidemark {
     { asOf }: { readonly asOf?: Date } = {},
   ): Promise<readonly Row[]> {
     const values = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, toText(name, value)]));
-    const session = await QuerySession.open({ config: this.config, signal: this.#context.signal, asOf });
+    const session = await openQuerySession({ config: this.config, signal: this.#context.signal, asOf });
     try {
       const rows: Row[] = [];
       const query = await session.prepare(sql, values);

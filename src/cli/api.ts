@@ -97,16 +97,14 @@ function checkOptions(operation: Operation, { all, create, unchecked }: ApiFlags
 
 function findTarget(config: Config, { name: operation, kind }: Operation, requested: string | undefined): Target {
   if (requested !== undefined) return getTarget(config, requested);
-  const [first, ...others] = config.targets.filter((target) => target.kind === kind);
-  if (first && others.length === 0) return first;
-  if (!first) {
-    throw new TidemarkError('USAGE', `${operation}: no target of this kind is configured`, {
-      hint: `add one of kind ${kind} to \`targets\``,
-    });
-  }
-  throw new TidemarkError('USAGE', `${operation}: --target is required: several targets of this kind are configured`, {
-    hint: `choose one: ${[first, ...others].map(({ name }) => name).join(', ')}`,
-  });
+  const all = config.targets.filter((target) => target.kind === kind);
+  const [first, second] = all;
+  if (first && !second) return first;
+  const names = all.map(({ name }) => name).join(', ');
+  const [problem, hint] = first
+    ? ['--target is required: several targets of this kind are configured', `choose one: ${names}`]
+    : ['no target of this kind is configured', `add one of kind ${kind} to \`targets\``];
+  throw new TidemarkError('USAGE', `${operation}: ${problem}`, { hint });
 }
 
 /** @throws TidemarkError UNSAFE unless the change is confirmed on the terminal. */

@@ -11,17 +11,10 @@ import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
 export const define: DefineCommand = (backup) => {
-  backup
-    .argument('<dir>', 'new or empty folder, or that of an earlier backup, which is replaced')
-    .runs(() => import('./backup.ts'), 'backup');
-  backup
-    .command('verify')
-    .argument('<dir>', 'folder of the backup')
-    .runs(() => import('./backup.ts'), 'verify');
-  backup
-    .command('restore')
-    .argument('<dir>', 'folder of the backup')
-    .runs(() => import('./backup.ts'), 'restore');
+  const load = () => import('./backup.ts');
+  backup.argument('<dir>', 'new or empty folder, or that of an earlier backup, which is replaced').runs(load, 'backup');
+  for (const name of ['verify', 'restore'] as const)
+    backup.command(name).argument('<dir>', 'folder of the backup').runs(load, name);
 };
 
 export async function backup(context: Context, folder: string): Promise<void> {

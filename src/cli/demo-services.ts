@@ -65,19 +65,13 @@ export function chooseFirstPort(folder: string): number {
 
 /**
  * Starts the services of a demo again for a command that calls them: in the state that they have by now, with all changes that earlier
- * commands made. Returns what stops them; undefined for another configuration.
+ * commands made. Returns what stops them; undefined for another configuration, and where another command of the demo serves them now, or
+ * another program has a port.
  */
 export async function resumeDemo(context: Context, command: string): Promise<(() => Promise<void>) | undefined> {
-  const folder = dirname(resolve(context.cwd, context.configFile));
-  if (!CALLING.has(command) || !existsSync(join(folder, STATE_FILE))) return undefined;
-  const sandbox = await resumeServices(folder, context);
-  return sandbox && (() => sandbox.close());
-}
-
-/** Undefined where they cannot be started: another command of the same demo serves them now, or another program has a port. */
-async function resumeServices(folder: string, context: Context): Promise<RunningSandbox | undefined> {
+  const file = join(dirname(resolve(context.cwd, context.configFile)), STATE_FILE);
+  if (!CALLING.has(command) || !existsSync(file)) return undefined;
   const clock = () => context.clock.now();
-  const file = join(folder, STATE_FILE);
   const onChange = (change: SandboxChange) => appendFileSync(file, `${JSON.stringify(change)}\n`);
   const sandbox = await startServices(readState(file).state, { clock, onChange }).catch((error: unknown) => {
     if (!isPortTaken(error)) throw error;
@@ -90,7 +84,7 @@ async function resumeServices(folder: string, context: Context): Promise<Running
     await writeFileAtomic(file, text);
     for (const change of changes) sandbox.repeat(change);
     sandbox.advanceTo(clock());
-    return sandbox;
+    return () => sandbox.close();
   } catch (error) {
     await sandbox.close();
     throw error;

@@ -95,13 +95,12 @@ function formatResult(context: Context, written: readonly string[], probed: read
 
 function describeSources({ problem, without, unread, document }: ProbedTarget): string {
   if (problem !== null) return `not asked: ${problem}`;
-  const isListed = 'explorer' in document;
-  if (without.length === 0 && unread.length === 0 && !isListed) return 'has all sources';
-  return [
-    ...(isListed ? ['its explorer answers 404, so that its list of workspaces is read'] : []),
+  const limits = [
+    ...('explorer' in document ? ['its explorer answers 404, so that its list of workspaces is read'] : []),
     ...(without.length > 0 ? [`does not have ${without.join(', ')}`] : []),
     ...(unread.length > 0 ? [`could not be asked for ${unread.join(', ')}`] : []),
-  ].join('; ');
+  ];
+  return limits.join('; ') || 'has all sources';
 }
 
 /** How often an answer that is not valid is asked for again. */

@@ -8,7 +8,7 @@ import { type ComposeResult, composeMessages } from '../tell/mail/compose.ts';
 import { fileNamePart, type Message, writeEml } from '../tell/mail/message.ts';
 import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.ts';
 import type { Delivery, OutboxStore } from '../tell/mail/send.ts';
-import { getStatuses, sendFromOutbox, sendPending, writeOutbox } from '../tell/mail/send.ts';
+import { getStatuses, sendFromOutbox, writeOutbox } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
@@ -33,7 +33,9 @@ export async function mail(context: Context, name: string | undefined, options: 
     if (options.dryRun || options.to.length > 0)
       throw new TidemarkError('USAGE', '--pending cannot be combined with --dry-run or --to');
     resolveMailSettings(config);
-    return reportDeliveries(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
+    const session = { config, purpose: 'mail', now: context.clock.now(), log: context.log };
+    const deliver = (warehouse: OutboxStore) => sendFromOutbox(warehouse, { config, context, job: name });
+    return reportDeliveries(context, await withWarehouse(session, deliver));
   }
   if (name === undefined) throw new TidemarkError('USAGE', 'give a job or --pending');
   const job = await loadJob(config, context.env, name);
@@ -89,7 +91,7 @@ async function send(context: Context, config: Config, job: Job, to: readonly str
     await writeOutbox(warehouse, composed.messages);
     // with explicit recipients, only their messages are sent
     const messageIds = to.length > 0 ? composed.messages.map(({ messageId }) => messageId) : undefined;
-    return sendFromOutbox(warehouse, { config, context, job: job.name, ...(messageIds && { messageIds }) });
+    return sendFromOutbox(warehouse, { config, context, job: job.name, messageIds });
   });
   reportDeliveries(context, deliveries);
 }

@@ -17,11 +17,7 @@ export const define: DefineCommand = (command) =>
     .option('--workers <n>', 'queries that run at the same time', positiveNumber, 2)
     .runs(() => import('./serve.ts'), 'serve');
 
-interface ServeFlags extends Lists<'allowHost'>, Texts<'tokenFile'> {
-  readonly listen: string;
-  readonly port: number;
-  readonly workers: number;
-}
+type ServeFlags = Lists<'allowHost'> & Texts<'tokenFile'> & Readonly<{ listen: string; port: number; workers: number }>;
 
 const MIN_TOKEN_LENGTH = 16;
 const MAX_TOKEN_KIBIBYTES = 64;

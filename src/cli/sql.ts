@@ -1,10 +1,12 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { delimiter, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import { QueryProcess } from '../ask/query/query-process.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
-import type { Context } from '../core/context.ts';
+import { type Context, ignoreReaderGone, ReaderGone } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { PRIVATE_FILE, readNamedFile, replaceFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
@@ -12,7 +14,6 @@ import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, type Switches, seconds, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
-import { writeToPager } from './pager.ts';
 import { runShell, type ShellSettings } from './shell.ts';
 
 export const define: DefineCommand = (command) => {
@@ -106,6 +107,46 @@ async function printResult(context: Context, queries: QueryProcess, request: Que
   const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
   if (context.screen && isLong) await writeToPager(context, print);
   else await print(context.stream);
+}
+
+/**
+ * Writes through the user's pager, as `gh` and `git` do: `TIDEMARK_PAGER`, then `PAGER`, then `less`. An empty value or `cat` means
+ * none. `less` ends at once where the text fits the screen.
+ */
+async function writeToPager(context: Context, print: (write: WriteText) => Promise<unknown>): Promise<void> {
+  const command = findPager(context.env);
+  if (command === undefined) return void (await print(context.stream));
+  const pager = spawn(command, {
+    shell: true,
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: { LESS: 'FRX', ...context.env },
+  });
+  pager.stdin.on('error', () => {}); // `writeToChild` hears of it
+  const closed = once(pager, 'close');
+  const printed = print((text) => writeToChild(pager, text)).catch(ignoreReaderGone);
+  await printed.finally(() => {
+    pager.stdin.end();
+    return closed;
+  });
+  if (pager.exitCode) {
+    throw new TidemarkError('USAGE', `the pager ${command} failed with exit code ${pager.exitCode}`, {
+      hint: 'the result may not be shown: set TIDEMARK_PAGER to another one, or to cat for none',
+    });
+  }
+}
+
+async function writeToChild({ stdin }: ChildProcess, text: string): Promise<void> {
+  if (!stdin || stdin.destroyed) throw new ReaderGone();
+  await new Promise<void>((resolve, reject) => {
+    stdin.write(text, (error) => (error ? reject(new ReaderGone()) : resolve()));
+  });
+}
+
+function findPager(env: Context['env']): string | undefined {
+  const chosen = env.TIDEMARK_PAGER ?? env.PAGER;
+  if (chosen !== undefined) return chosen === '' || chosen === 'cat' ? undefined : chosen;
+  if (env.TERM === 'dumb') return undefined;
+  return (env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'less'))) ? 'less' : undefined;
 }
 
 /** A result must not replace the ledger or the warehouse. @throws TidemarkError USAGE */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import type { Message } from '../../src/tell/mail/message.ts';
-import { listPending, markSending, sendFromOutbox, sendPending, writeOutbox } from '../../src/tell/mail/send.ts';
+import { listPending, markSending, sendFromOutbox, writeOutbox } from '../../src/tell/mail/send.ts';
 import type { MailTimeouts } from '../../src/tell/mail/transport.ts';
 import { LockError } from '../../src/warehouse/lock.ts';
 import { withPublished, withWarehouse } from '../../src/warehouse/session.ts';
@@ -40,7 +40,7 @@ interface Outbox {
   readonly config: Config;
   readonly server: MailServer;
   write(...messages: readonly Message[]): Promise<void>;
-  send(now?: string, timeouts?: MailTimeouts): ReturnType<typeof sendPending>;
+  send(now?: string, timeouts?: MailTimeouts): ReturnType<typeof sendFromOutbox>;
   rows(): Promise<Row[]>;
   readonly lines: readonly string[];
 }
@@ -62,7 +62,9 @@ async function outboxWith(
     lines: context.lines,
     write: (...messages) => withWarehouse(session, (warehouse) => writeOutbox(warehouse, messages)),
     send: (now = NOW, timeouts = TIMEOUTS) =>
-      sendPending({ config, context: { ...context, clock: mailContext(now).clock }, timeouts }),
+      withWarehouse(session, (warehouse) =>
+        sendFromOutbox(warehouse, { config, context: { ...context, clock: mailContext(now).clock }, timeouts }),
+      ),
     rows: () =>
       withPublished(config, ({ database }) =>
         database.rows(

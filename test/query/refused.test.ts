@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { QuerySession } from '../../src/ask/query/session.ts';
+import { openQuerySession } from '../../src/ask/query/session.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
@@ -246,7 +246,7 @@ describe.each(Object.entries(REFUSED))('a query cannot %s', (_, statements) => {
   test(`${statements.length} attempts`, async () => {
     const before = await readdir(place.folder);
     const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
-    const session = await QuerySession.open({ config, signal: new AbortController().signal });
+    const session = await openQuerySession({ config, signal: new AbortController().signal });
     try {
       for (const statement of statements) {
         await expect(run(session, statement.replaceAll('FOLDER', place.folder)), statement).rejects.toThrow(
@@ -264,7 +264,7 @@ describe.each(Object.entries(REFUSED))('a query cannot %s', (_, statements) => {
 
 test('what is pure, or is known to be harmless, is allowed, in every form of a statement', async () => {
   const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
-  const session = await QuerySession.open({ config, signal: new AbortController().signal });
+  const session = await openQuerySession({ config, signal: new AbortController().signal });
   for (const statement of ALLOWED) expect(await run(session, statement), statement).toEqual(expect.any(Array));
   expect(await run(session, `select 'query(' as "query(", 1 /* enable_logging() */ as n; -- ; query('x');`)).toEqual([
     { 'query(': 'query(', n: 1 },
@@ -301,7 +301,7 @@ const ALLOWED = [
 
 test('the pure functions whose names sound as if they acted or told something are those that were looked at', async () => {
   const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
-  const session = await QuerySession.open({ config, signal: new AbortController().signal });
+  const session = await openQuerySession({ config, signal: new AbortController().signal });
   const names = (await run(
     session,
     `select distinct function_name as name from duckdb_functions() where internal
@@ -320,7 +320,7 @@ test('at least 150 attempts', () => {
   expect(Object.values(REFUSED).flat().length).toBeGreaterThanOrEqual(150);
 });
 
-async function run(session: QuerySession, statement: string): Promise<unknown> {
+async function run(session: Awaited<ReturnType<typeof openQuerySession>>, statement: string): Promise<unknown> {
   const rows: unknown[] = [];
   const query = await session.prepare(statement);
   for await (const part of query.rows()) rows.push(...part);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { QuerySession } from '../../src/ask/query/session.ts';
+import { openQuerySession } from '../../src/ask/query/session.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { emptyProject, publishWarehouse } from '../helpers/findings-command.ts';
@@ -32,6 +32,6 @@ test.skipIf(!hasDescriptors)('a session that cannot begin leaves nothing open', 
   });
   const config = { data, directory, sql: { ...sql, timeout: 3_600 } };
   const asOf = new Date('2026-11-19T00:00:00Z');
-  await expect(QuerySession.open({ config, asOf, signal: new AbortController().signal })).rejects.toThrow('broken');
+  await expect(openQuerySession({ config, asOf, signal: new AbortController().signal })).rejects.toThrow('broken');
   expect(await countOpen(data)).toBe(0);
 });

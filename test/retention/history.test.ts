@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { QuerySession } from '../../src/ask/query/session.ts';
+import { openQuerySession } from '../../src/ask/query/session.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { findHorizon, listOldHistory, removeOldHistory } from '../../src/run/retention.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -213,7 +213,7 @@ test('a pull that stays from before the history answers no query of its time, an
   await removeOldHistory(opened, HORIZON, NOW);
   opened.database.close();
   const asOf = new Date('2026-02-20T00:00:00Z');
-  const session = await QuerySession.open({ config: project.config, asOf, signal: new AbortController().signal });
+  const session = await openQuerySession({ config: project.config, asOf, signal: new AbortController().signal });
   onTestFinished(() => session.close());
   await expect(session.prepare('from findings')).rejects.toThrow('is before the first pull, 2026-03-10T02:15:00Z');
   await project.publish();

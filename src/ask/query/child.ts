@@ -7,7 +7,7 @@ import { readSize } from '../../core/size.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { limitError, type QueryLimits } from './errors.ts';
 import type { FromChild, QueryRequest, ResultSummary, ToChild } from './protocol.ts';
-import { QuerySession } from './session.ts';
+import { openQuerySession } from './session.ts';
 import { isNumber } from './sql-text.ts';
 import { writeResult, writeResultFile } from './write-result.ts';
 
@@ -83,7 +83,7 @@ async function runQuery(request: QueryRequest): Promise<ResultSummary> {
 
 async function runInSession(request: QueryRequest, signal: AbortSignal): Promise<ResultSummary> {
   const { config, asOf, output, params, format, maxRows, isOwn } = request;
-  const session = await QuerySession.open({ config, signal, asOf, output });
+  const session = await openQuerySession({ config, signal, asOf, output });
   try {
     const query = await session.prepare(request.query, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
     const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));

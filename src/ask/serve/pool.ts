@@ -14,11 +14,7 @@ const DRAIN_MS = 3_000;
 export class LackError extends TidemarkError {}
 
 /** A query that waits for its turn or has it, with the reader who asks; `PAGES` for the queries that pages consist of. */
-interface Turn {
-  readonly reader: string;
-  readonly begin: (worker: QueryProcess) => void;
-  readonly refuse: (error: unknown) => void;
-}
+type Turn = Readonly<{ reader: string; begin: (worker: QueryProcess) => void; refuse: (error: unknown) => void }>;
 
 /** Asks for what a page consists of, and not for what a reader wrote: a worker is kept for it. */
 export const PAGES = '';
@@ -28,7 +24,6 @@ export const PAGES = '';
  * several, and the next query is the oldest of the reader who has the fewest running: nobody's queries stop those of others.
  */
 export class WorkerPool {
-  readonly #workers: number;
   readonly #waiting = new Set<Turn>();
   readonly #running = new Set<Turn>();
   readonly #idle: QueryProcess[];
@@ -37,7 +32,6 @@ export class WorkerPool {
 
   /** @param workers queries of readers that run at the same time */
   constructor(config: QueryRequest['config'], workers: number, env: Context['env']) {
-    this.#workers = workers;
     this.#all = Array.from({ length: workers + 1 }, () => new QueryProcess(config, env));
     this.#idle = [...this.#all];
   }
@@ -101,7 +95,7 @@ export class WorkerPool {
   /** Whose turn it is, if there is a worker for it. */
   #selectNext(): Turn | undefined {
     if (this.#idle.length === 0) return undefined;
-    const workers = this.#workers;
+    const workers = this.#all.length - 1;
     const counts = new Map<string, number>();
     for (const { reader } of this.#running) counts.set(reader, (counts.get(reader) ?? 0) + 1);
     const ofReaders = this.#running.size - (counts.get(PAGES) ?? 0);

@@ -11,9 +11,7 @@ const MAX_SERIES = 7;
 const MAX_BARS = 40;
 const MAX_NAME_LENGTH = 60;
 
-interface Column extends ColumnInfo {
-  readonly values: readonly (string | null)[];
-}
+type Column = ColumnInfo & { readonly values: readonly (string | null)[] };
 
 /**
  * Lines over the first column of times, or else bars over the first column of texts; the values are the columns of numbers.
@@ -111,10 +109,7 @@ function toLabel(text: string): string {
 }
 
 /** The values of one text, one for each series; null draws no bar. */
-interface Category {
-  readonly name: string;
-  readonly values: readonly (number | null)[];
-}
+type Category = Readonly<{ name: string; values: readonly (number | null)[] }>;
 
 /** Pixels. */
 const SIZES = [

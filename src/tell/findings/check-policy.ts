@@ -39,8 +39,8 @@ export async function comparePolicies(options: PolicyCheckOptions) {
   await database.script(renderRuleMacros(files).join('\n'));
   const find = async () => {
     for (const name of JUDGED) await query(`warehouse/${name}`, params);
-    const errors = await runRules(database, files, rules, params);
-    for (const error of errors.values()) throw new TidemarkError('DATA', error);
+    const [failed] = await runRules(database, files, rules, params);
+    if (failed) throw new TidemarkError('DATA', failed.error);
   };
   await find();
   await query('policy/flagged_before');

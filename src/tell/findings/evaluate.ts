@@ -68,7 +68,7 @@ export async function checkRules(options: EvaluateOptions): Promise<readonly Inv
   const { database, files } = options;
   const { rules, invalid } = readRules(files);
   await database.script(prepareStatements(options));
-  return [...invalid, ...listFailed(await runRules(database, files, rules, ruleParams(options)))];
+  return [...invalid, ...(await runRules(database, files, rules, ruleParams(options)))];
 }
 
 /** The statements that update the findings from what the rules returned, in their order. */
@@ -109,17 +109,14 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
   await query('evaluated_rules', { rules: JSON.stringify([...needs, ...unread]) });
   const assessable = new Set((await query('assessable_rules')).map(({ rule }) => rule));
   const wanted = rules.filter(({ name }) => assessable.has(name));
-  const errors = await runRules(database, files, wanted, ruleParams(options));
-  for (const { rule, problem } of await query('invalid_rows')) errors.set(String(rule), `returns ${problem}`);
-  for (const rule of [...errors.keys(), ...unread.map(({ name }) => name)]) {
+  const failed = [...invalid, ...(await runRules(database, files, wanted, ruleParams(options)))];
+  const refused = await query('invalid_rows');
+  failed.push(...refused.map(({ rule, problem }) => ({ rule: String(rule), error: `returns ${problem}` })));
+  for (const { rule } of failed) {
     await query('discard_rule', { rule });
     await query('record_failure', { rule });
   }
-  return [...invalid, ...listFailed(errors)];
-}
-
-function listFailed(errors: ReadonlyMap<string, string>): readonly InvalidRule[] {
-  return [...errors].map(([rule, error]) => ({ rule, error }));
+  return failed;
 }
 
 /** A name or a place only says what a finding is about. */
@@ -190,12 +187,7 @@ export async function findUnprovenListings(
   });
 }
 
-export interface Acceptance {
-  readonly ids: readonly string[];
-  readonly reason: string;
-  readonly owner: string;
-  readonly until: Date;
-}
+export type Acceptance = Readonly<{ ids: readonly string[]; reason: string; owner: string; until: Date }>;
 
 /**
  * Accepts findings until a time, or until they get worse: their severity or the weight given by the rule rises. Resolving a finding

@@ -12,10 +12,7 @@ import { loadTables, type Table } from '../../warehouse/tables.ts';
 export type Rule = Readonly<ReturnType<typeof parseRule>>;
 
 /** A rule that cannot be evaluated, and why. */
-export interface InvalidRule {
-  readonly rule: string;
-  readonly error: string;
-}
+export type InvalidRule = Readonly<Record<'rule' | 'error', string>>;
 
 /** All rules by name, and those with an invalid header. */
 export function readRules(files: SqlFiles) {
@@ -107,16 +104,10 @@ function parseRepairedBy(name: string, text: string | undefined): boolean {
 }
 
 /** A rule of a source that nothing pulls would never be assessed, and look clean, and so would one that needs a column that nothing has. */
-function refuseUnknown(
-  name: string,
-  key: string,
-  named: readonly string[],
-  known: ReadonlySet<string>,
-  problem: string,
-) {
+function refuseUnknown(name: string, key: string, named: readonly string[], known: ReadonlySet<string>, what: string) {
   const unknown = named.find((one) => !known.has(one));
   if (unknown === undefined) return;
-  invalidHeader(name, key, `names ${unknown}, which ${problem}: ${suggestName(unknown, known)}`);
+  invalidHeader(name, key, `names ${unknown}, which ${what}: ${suggestName(unknown, known)}`);
 }
 
 /** `-- proves: complete listing of volumes, external_volumes` */
@@ -169,7 +160,7 @@ const LINES_BEFORE_RULE = 4;
 
 /**
  * Evaluates rules into the temporary table `candidates`.
- * @returns the error messages of the rules that fail, by name
+ * @returns the rules that fail
  * @throws TidemarkError for a failure of the storage
  */
 export async function runRules(
@@ -178,16 +169,16 @@ export async function runRules(
   rules: readonly Rule[],
   params: SqlParams,
   limitMs = MAX_QUERY_MS,
-): Promise<Map<string, string>> {
-  const errors = new Map<string, string>();
+): Promise<InvalidRule[]> {
+  const failed: InvalidRule[] = [];
   for (const { name, sql } of rules) {
     const query = files.render('warehouse/evaluate_rule', { rows: sql });
     await database.rows(query, { ...params, rule: name }, limitMs).catch((error: unknown) => {
       if (classifyStorageError(error)) throw error;
-      errors.set(name, describeQueryError(`findings/${name}`, error, LINES_BEFORE_RULE));
+      failed.push({ rule: name, error: describeQueryError(`findings/${name}`, error, LINES_BEFORE_RULE) });
     });
   }
-  return errors;
+  return failed;
 }
 
 /** This severity and the higher ones. */

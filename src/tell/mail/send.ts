@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { DAY_MS, formatSeconds } from '../../core/clock.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
-import { type OpenWarehouse, withWarehouse } from '../../warehouse/session.ts';
+import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { type Message, toMailOptions } from './message.ts';
 import { type MailTimeouts, openTransport, resolveMailSettings, TIMEOUTS } from './transport.ts';
@@ -60,24 +60,17 @@ interface MailSendOptions {
   readonly config: Config;
   readonly context: Pick<Context, 'clock' | 'log' | 'redactor' | 'signal'>;
   /** Sends the messages of this job only. @default all */
-  readonly job?: string;
+  readonly job?: string | undefined;
   /** Sends these messages only. @default all */
-  readonly messageIds?: readonly string[];
+  readonly messageIds?: readonly string[] | undefined;
   readonly timeouts?: MailTimeouts;
 }
 
 /**
- * Sends the pending messages of the outbox under the lock of the warehouse. Each message is marked before and after its delivery, so
- * that a crash in between repeats it with the same Message-ID (at least once). A message that the server rejects stays pending,
+ * Sends the pending messages of the outbox, in the working copy of the warehouse. Each message is marked before and after its delivery,
+ * so that a crash in between repeats it with the same Message-ID (at least once). A message that the server rejects stays pending,
  * unless the server rejects its recipient permanently.
  */
-export async function sendPending(options: MailSendOptions): Promise<readonly Delivery[]> {
-  const { config, context } = options;
-  const session = { config, purpose: 'mail', now: context.clock.now(), log: context.log };
-  return withWarehouse(session, (warehouse) => sendFromOutbox(warehouse, options));
-}
-
-/** Like {@link sendPending}, in a working copy that is open already. */
 export async function sendFromOutbox(store: OutboxStore, options: MailSendOptions): Promise<readonly Delivery[]> {
   const { config, context, job = null, messageIds, timeouts = TIMEOUTS } = options;
   const all = await listPending(store, job);

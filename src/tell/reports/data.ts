@@ -1,17 +1,19 @@
 import { stringify } from 'lossless-json';
+import pLimit from 'p-limit';
 import type { Config } from '../../config/config.ts';
 import { findNamed } from '../../config/suggest.ts';
 import { allInOrder } from '../../core/all-in-order.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
-import { describeQueryError, MAX_QUERY_MS, type SqlParams, type TakeRows } from '../../warehouse/database.ts';
+import type { Database, SqlParams, Statements, TakeRows } from '../../warehouse/database.ts';
+import { describeQueryError, MAX_QUERY_MS } from '../../warehouse/database.ts';
+import { defineMissing } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { readHeader } from '../../warehouse/sql-files.ts';
+import { readHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
-import { type Queries, shareConnections } from './connections.ts';
 import { DATASET_LINES, type Dataset, loadReports, type Report } from './definitions.ts';
 
 /** State of one source of one target, as `NAME.json` shows it. */
@@ -58,6 +60,32 @@ export interface ReportReadOptions extends OpenWarehouse, Pick<Config, 'threshol
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
+type RowReader = Pick<Statements, 'rows'>;
+type Queries = RowReader & Pick<Statements, 'each'>;
+
+/** Connections of a reader. To plan the statement of a report takes a processor as long as to run it, so two run at a time. */
+const CONNECTIONS = 2;
+
+/**
+ * Runs each statement on the next connection that is free, in their order: one is free when all rows are taken. The database's own is left to
+ * statements that need its temporary tables.
+ */
+export async function shareConnections(database: Database, files: SqlFiles): Promise<Queries> {
+  const connections = await database.siblings(CONNECTIONS);
+  await defineMissing(connections, files);
+  const free = [...connections];
+  const limit = pLimit(free.length);
+  const use = <T>(work: (connection: Statements) => Promise<T>) =>
+    limit(() => {
+      const connection = free.pop() as Statements;
+      return work(connection).finally(() => free.push(connection));
+    });
+  return {
+    rows: (...query) => use(({ rows }) => rows(...query)),
+    each: (...query) => use(({ each }) => each(...query)),
+  };
+}
+
 export type ReportReader = Awaited<ReturnType<typeof openReportReader>>;
 
 /** What the reports of a rendering have in common, read once. @throws TidemarkError USAGE for an unknown report */
@@ -65,7 +93,9 @@ export async function openReportReader(options: ReportReadOptions) {
   const { database, files, asOf } = options;
   const all = loadReports(files);
   const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
-  const selected = selectReports(all, options.names).filter(({ name }) => reports.has(name));
+  const every = [...all.values()];
+  const named = options.names && new Set(options.names.map((name) => findNamed(every, 'report', name)));
+  const selected = [...(named ?? every)].filter(({ name }) => reports.has(name));
   const used = findParams(selected);
   const playbooks = (await options.playbooks?.()) ?? [];
   const before = used.has('summaries_before') ? await readPreviousRun(options) : undefined;
@@ -89,11 +119,6 @@ export async function openReportReader(options: ReportReadOptions) {
   /** The reports that are not selected, so that no page links to theirs. */
   const unlinked: ReadonlySet<string> = new Set([...all.keys()].filter((name) => !names.has(name)));
   return { options, queries, reports, selected, unlinked, params, guide, sources, summaries: known };
-}
-
-function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {
-  if (!names) return [...reports.values()];
-  return [...new Set(names)].map((name) => findNamed([...reports.values()], 'report', name));
 }
 
 export type ReadReport = ReturnType<typeof readReport>;
@@ -184,23 +209,13 @@ async function querySummary(queries: Queries, { summary }: Report, params: SqlPa
  * @param rendered its text with its parts filled in, if it has some
  * @throws TidemarkError DATA naming the file whose header or query fails
  */
-export async function queryDataset(
-  database: Pick<Queries, 'rows'>,
-  { file, sql }: Dataset,
-  params?: SqlParams,
-  rendered = sql,
-) {
+export async function queryDataset(database: RowReader, { file, sql }: Dataset, params?: SqlParams, rendered = sql) {
   readHeader(file, sql, DATASET_LINES);
   return queryFile(database, file, rendered, params);
 }
 
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
-export async function queryFile(
-  database: Pick<Queries, 'rows'>,
-  file: string,
-  sql: string,
-  params: SqlParams = {},
-): Promise<Row[]> {
+export async function queryFile(database: RowReader, file: string, sql: string, params: SqlParams = {}) {
   return database.rows(sql, params, MAX_QUERY_MS).catch(nameFile(file));
 }
 

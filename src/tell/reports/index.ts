@@ -17,7 +17,7 @@ import { createProductLinker } from './links.ts';
 import { createRenderer, type PageOptions, type Renderer } from './renderer.ts';
 import { findRun, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
-import { createSubjectLinker, type SubjectLinks, selectSubjects } from './subjects.ts';
+import { createSubjectLinker, selectSubjects } from './subjects.ts';
 import { writeReport } from './write-report.ts';
 
 export interface RenderOptions extends ReportReadOptions, Pick<Config, 'reportDays' | 'targets' | 'subjectPages'> {
@@ -37,7 +37,7 @@ export interface RenderOptions extends ReportReadOptions, Pick<Config, 'reportDa
  * @throws TidemarkError USAGE for an unknown report; without `onFailure`, DATA naming the query or template that fails
  */
 export async function renderReports(options: RenderOptions) {
-  const { out, asOf, archive = true, targets, subjectPages } = options;
+  const { out, asOf, stalenessAt = asOf, archive = true, targets, subjectPages, leftOut } = options;
   // Subjects are read on a connection of their own: one processor reads while the other renders. Without them, there are no links.
   const [reader, selection] = await allInOrder([
     openReportReader(options),
@@ -54,7 +54,7 @@ export async function renderReports(options: RenderOptions) {
   const subjects = { ...options, linker: linkProduct, guide: reader.guide };
   const run = archive ? await findRun(options) : undefined;
   const [rendered] = await allInOrder([
-    writeReports(options, reader, renderer, { ...links, run, unlinked }),
+    writeReports(options, reader, renderer, { ...links, run, unlinked, stalenessAt, leftOut, params: reader.params }),
     selection && reportFailure(options, 'subjects', writeSubjectPages(subjects, selection, renderer)),
   ]);
   if (archive) {
@@ -88,14 +88,7 @@ function reportFailure<T>({ onFailure }: RenderOptions, name: string, work: Prom
   });
 }
 
-async function writeReports(
-  options: RenderOptions,
-  reader: ReportReader,
-  renderer: Renderer,
-  links: SubjectLinks & Pick<PageOptions, 'run' | 'unlinked'>,
-) {
-  const { asOf, stalenessAt = asOf, leftOut } = options;
-  const page: PageOptions = { ...links, params: reader.params, stalenessAt, leftOut };
+async function writeReports(options: RenderOptions, reader: ReportReader, renderer: Renderer, page: PageOptions) {
   const rendered = [];
   for (const report of reader.selected) {
     const writing = writeReport(options.out, report, () => readReport(report, reader), page, renderer);

@@ -93,13 +93,15 @@ function buildContext(
 ) {
   const { head } = report;
   const freshness = summarizeFreshness(head.sources, stalenessAt);
+  const targets = new Set(head.sources.map(({ target }) => target).filter(Boolean));
   const options = {
     report: report.name,
     params: reportParams(report, params),
     unlinked,
     linkSubject,
     staleSources: new Set(freshness.stale.map(({ source }) => source)),
-    hasSeveralTargets: hasSeveralTargets(head.sources),
+    // The report of a lake names no sources: what it shows is of any number of targets.
+    hasSeveralTargets: head.sources.length === 0 || targets.size > 1,
   };
   const summary = { ...toTableView(holdRows(report.summary, [head.summary]), options), absent: false };
   const tables: Record<string, TableView> = { summary };
@@ -138,11 +140,6 @@ function listEmpty(tables: readonly TableView[]) {
   return tables
     .filter(({ total, absent, isQuiet }) => total === 0 && !absent && !isQuiet)
     .map(({ id, empty, stale }) => ({ id, text: empty, stale }));
-}
-
-/** The report of a lake names no sources: what it shows is of any number of targets. */
-function hasSeveralTargets(sources: readonly SourceState[]): boolean {
-  return sources.length === 0 || new Set(sources.map(({ target }) => target).filter(Boolean)).size > 1;
 }
 
 /** The stylesheet and the script of every page, and the content security policy that allows only these two. */

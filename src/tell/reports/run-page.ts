@@ -18,10 +18,7 @@ interface ReadOptions {
   readonly asOf: Date;
 }
 
-interface RunPageOptions extends ReadOptions {
-  readonly generatedAt: Date;
-  readonly out: string;
-}
+type RunPageOptions = ReadOptions & Readonly<{ generatedAt: Date; out: string }>;
 
 /** The page of a run, below the folder of the reports. */
 export function runPath(runId: string): string {

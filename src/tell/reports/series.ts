@@ -12,10 +12,7 @@ export interface Series {
   readonly isDown?: boolean;
 }
 
-export interface Point {
-  readonly at: Date;
-  readonly value: number;
-}
+export type Point = Readonly<{ at: Date; value: number }>;
 
 /** Series from rows, ordered by time: one per column of `columns`, or, with `by`, one per value of that column. */
 export function buildSeries(rows: readonly Row[], x: string, columns: readonly string[], by?: string) {

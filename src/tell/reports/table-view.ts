@@ -133,10 +133,7 @@ function toColumns({ hidden, labels, limit, rows, longest }: HeldDataset, hasSev
   });
 }
 
-interface Table extends ViewOptions {
-  readonly dataset: Dataset;
-  readonly columns: readonly ColumnView[];
-}
+type Table = ViewOptions & Readonly<{ dataset: Dataset; columns: readonly ColumnView[] }>;
 
 /** `html`: the cell of the page, as an element. Cells are most of a page, so they are not a template. */
 function toCells(row: Row, table: Table) {
