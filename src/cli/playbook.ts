@@ -104,7 +104,9 @@ interface PlanFlags extends Lists<'target' | 'finding' | 'subject'>, Texts<'outp
   readonly limit?: number;
 }
 
-type ApproveFlags = Texts<'key' | 'signature'> & Switches<'irreversible' | 'print'> & { readonly by: string };
+interface ApproveFlags extends Texts<'key' | 'signature'>, Switches<'irreversible' | 'print'> {
+  readonly by: string;
+}
 
 export async function list(context: Context): Promise<void> {
   const { playbooks } = await readPlaybooks(context);

@@ -17,7 +17,11 @@ export const define: DefineCommand = (command) =>
     .option('--workers <n>', 'queries that run at the same time', positiveNumber, 2)
     .runs(() => import('./serve.ts'), 'serve');
 
-type ServeFlags = Lists<'allowHost'> & Texts<'tokenFile'> & Readonly<{ listen: string; port: number; workers: number }>;
+interface ServeFlags extends Lists<'allowHost'>, Texts<'tokenFile'> {
+  readonly listen: string;
+  readonly port: number;
+  readonly workers: number;
+}
 
 const MIN_TOKEN_LENGTH = 16;
 const MAX_TOKEN_KIBIBYTES = 64;

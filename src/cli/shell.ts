@@ -21,7 +21,12 @@ import { readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
 
 /** What the shell starts with; its commands change it. */
-export type ShellSettings = Readonly<{ asOf?: string; format?: Format; maxRows?: number; timeout?: number }>;
+export interface ShellSettings {
+  readonly asOf?: string;
+  readonly format?: Format;
+  readonly maxRows?: number;
+  readonly timeout?: number;
+}
 
 const PROMPT = 'tidemark> ';
 const CONTINUATION = '     ...> ';

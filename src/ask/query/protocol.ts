@@ -29,7 +29,11 @@ export interface ScreenSize {
 }
 
 /** A column of a result and its type in DuckDB's words. */
-export type ColumnInfo = Readonly<{ name: string; type: string; isNumber: boolean }>;
+export interface ColumnInfo {
+  readonly name: string;
+  readonly type: string;
+  readonly isNumber: boolean;
+}
 
 /** Messages to the process: run a query, send the next part. */
 export type ToChild = { readonly kind: 'run'; readonly request: QueryRequest } | { readonly kind: 'next' };

@@ -5,7 +5,9 @@ import type { PreparedQuery } from './session.ts';
 import { isPlain, type ResultColumn, textSql } from './sql-text.ts';
 
 /** A terminal that a result is fitted to. */
-export type Screen = ScreenSize & { readonly colors: Colors };
+export interface Screen extends ScreenSize {
+  readonly colors: Colors;
+}
 
 /** Between the cells of a row. A control character, which no format writes: texts lose theirs. */
 const BETWEEN_CELLS = '\x1f';

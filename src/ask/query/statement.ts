@@ -1,16 +1,20 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TidemarkError } from '../../core/errors.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { toRows } from '../../warehouse/values.ts';
+import { type Row, toRows } from '../../warehouse/values.ts';
 
 /** A statement that a query may be. */
 export type Statement = Readonly<Awaited<ReturnType<typeof readStatement>>>;
 
 /** `queries/query/check.sql`. */
-type Parsed = Readonly<
-  Record<'is_select' | 'is_malformed' | 'shows_tables', boolean> &
-    Record<'names' | 'moments', readonly string[]> & { statements: number }
->;
+interface Parsed extends Row {
+  readonly is_select: boolean;
+  readonly is_malformed: boolean;
+  readonly statements: number;
+  readonly shows_tables: boolean;
+  readonly names: readonly string[];
+  readonly moments: readonly string[];
+}
 
 /**
  * EXPLAIN and its options, which DuckDB's parser does not describe. What follows begins with a token of its own, so that it is parsed

@@ -14,7 +14,11 @@ const DRAIN_MS = 3_000;
 export class LackError extends TidemarkError {}
 
 /** A query that waits for its turn or has it, with the reader who asks; `PAGES` for the queries that pages consist of. */
-type Turn = Readonly<{ reader: string; begin: (worker: QueryProcess) => void; refuse: (error: unknown) => void }>;
+interface Turn {
+  readonly reader: string;
+  readonly begin: (worker: QueryProcess) => void;
+  readonly refuse: (error: unknown) => void;
+}
 
 /** Asks for what a page consists of, and not for what a reader wrote: a worker is kept for it. */
 export const PAGES = '';

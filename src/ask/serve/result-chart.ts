@@ -11,7 +11,9 @@ const MAX_SERIES = 7;
 const MAX_BARS = 40;
 const MAX_NAME_LENGTH = 60;
 
-type Column = ColumnInfo & { readonly values: readonly (string | null)[] };
+interface Column extends ColumnInfo {
+  readonly values: readonly (string | null)[];
+}
 
 /**
  * Lines over the first column of times, or else bars over the first column of texts; the values are the columns of numbers.
@@ -109,7 +111,10 @@ function toLabel(text: string): string {
 }
 
 /** The values of one text, one for each series; null draws no bar. */
-type Category = Readonly<{ name: string; values: readonly (number | null)[] }>;
+interface Category {
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+}
 
 /** Pixels. */
 const SIZES = [

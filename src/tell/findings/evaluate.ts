@@ -187,7 +187,12 @@ export async function findUnprovenListings(
   });
 }
 
-export type Acceptance = Readonly<{ ids: readonly string[]; reason: string; owner: string; until: Date }>;
+export interface Acceptance {
+  readonly ids: readonly string[];
+  readonly reason: string;
+  readonly owner: string;
+  readonly until: Date;
+}
 
 /**
  * Accepts findings until a time, or until they get worse: their severity or the weight given by the rule rises. Resolving a finding

@@ -12,7 +12,10 @@ import { loadTables, type Table } from '../../warehouse/tables.ts';
 export type Rule = Readonly<ReturnType<typeof parseRule>>;
 
 /** A rule that cannot be evaluated, and why. */
-export type InvalidRule = Readonly<Record<'rule' | 'error', string>>;
+export interface InvalidRule {
+  readonly rule: string;
+  readonly error: string;
+}
 
 /** All rules by name, and those with an invalid header. */
 export function readRules(files: SqlFiles) {

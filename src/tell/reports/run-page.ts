@@ -18,7 +18,10 @@ interface ReadOptions {
   readonly asOf: Date;
 }
 
-type RunPageOptions = ReadOptions & Readonly<{ generatedAt: Date; out: string }>;
+interface RunPageOptions extends ReadOptions {
+  readonly generatedAt: Date;
+  readonly out: string;
+}
 
 /** The page of a run, below the folder of the reports. */
 export function runPath(runId: string): string {

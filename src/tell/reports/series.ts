@@ -12,7 +12,10 @@ export interface Series {
   readonly isDown?: boolean;
 }
 
-export type Point = Readonly<{ at: Date; value: number }>;
+export interface Point {
+  readonly at: Date;
+  readonly value: number;
+}
 
 /** Series from rows, ordered by time: one per column of `columns`, or, with `by`, one per value of that column. */
 export function buildSeries(rows: readonly Row[], x: string, columns: readonly string[], by?: string) {

@@ -42,7 +42,9 @@ async function loadPresentKinds({ database, files }: SubjectOptions): Promise<re
 export type SubjectSelection = Readonly<Awaited<ReturnType<typeof selectSubjects>>>;
 
 /** With the published warehouse or the working copy. Temporary tables `subject_…` are created in its connection. */
-export type SubjectOptions = OpenWarehouse & { readonly asOf: Date };
+export interface SubjectOptions extends OpenWarehouse {
+  readonly asOf: Date;
+}
 
 const ORDER_LAST = 1000;
 

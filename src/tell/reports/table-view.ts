@@ -133,7 +133,10 @@ function toColumns({ hidden, labels, limit, rows, longest }: HeldDataset, hasSev
   });
 }
 
-type Table = ViewOptions & Readonly<{ dataset: Dataset; columns: readonly ColumnView[] }>;
+interface Table extends ViewOptions {
+  readonly dataset: Dataset;
+  readonly columns: readonly ColumnView[];
+}
 
 /** `html`: the cell of the page, as an element. Cells are most of a page, so they are not a template. */
 function toCells(row: Row, table: Table) {
