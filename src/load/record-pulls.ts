@@ -82,9 +82,7 @@ export function recordPullsStatement(run: RunContext, ended: readonly (readonly 
   const { runId, asOf, clock, warehouse } = run;
   const rows = ended.map(([pull, result]) => ({
     ...toPullOutcome(run, pull, result),
-    inserted: result.delta?.inserted ?? null,
-    changed: result.delta?.changed ?? null,
-    deleted: result.delta?.deleted ?? null,
+    ...(!result.delta && { inserted: null, changed: null, deleted: null }),
     run_id: runId,
     started_at: pull.startedAt,
     finished_at: clock.now().toISOString(),
