@@ -157,9 +157,8 @@ export function stageParts(table: Table, landings: readonly Pick<Landed, 'manife
  */
 function mayBeOther({ key, part = 'target', columns }: Table): string {
   if (!withTarget(key).includes(part)) return 'true';
-  return columns.some(({ name }) => name === 'is_ambiguous')
-    ? `(is_ambiguous or ${quoteIdent(part)} is null) is true`
-    : 'false';
+  const isTold = columns.some(({ name }) => name === 'is_ambiguous');
+  return isTold ? `(is_ambiguous or ${quoteIdent(part)} is null) is true` : 'false';
 }
 
 /** Rows of what another table does not name any more, so that nothing of it was asked for. */

@@ -9,7 +9,6 @@ export const DEFAULT_THRESHOLDS: Thresholds = thresholds.parse({});
 /** Where definitions are made: in the warehouse, or for one connection to a warehouse that an earlier version wrote. */
 export type Scope = '' | 'temp ';
 
-/** A connection to a warehouse. */
 export type Connection = Pick<Statements, 'script'>;
 
 /** A query of `queries/deadlines/` as a macro. */

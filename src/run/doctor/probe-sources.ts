@@ -90,11 +90,7 @@ interface Asked {
 }
 
 function explainSuccess({ target, source, engines }: Asked, unknown: readonly UnknownPart[]): Explanation {
-  const { paths, hasUnnameable } = findEngines(
-    source === meshRoles ? engines : [],
-    ENGINES.mesh.type,
-    meshMounts(target),
-  );
+  const { paths, hasUnnameable } = findEngines(target, source === meshRoles ? engines : [], 'mesh');
   if (unknown.length > 0) {
     const parts = unknown.map(describePart).join('; ');
     return { availability: 'partial', detail: `partial: ${stripControls(parts)}` };
@@ -157,9 +153,10 @@ const UNNAMEABLE = /[$?#%{}\\\p{Cc}]|(?:^|\/)\.\.?(?:\/|$)/u;
 const UNNAMEABLE_PLACE =
   'at a path with one of `$?#%{}\\`, a control character, or a part `..`; move it with `vault secrets move`';
 
-/** The paths of the engines of a type that a target does not name, and whether there are others, which it cannot name. */
-function findEngines(engines: Engines, type: string, named: readonly string[]) {
-  const other = (engines ?? []).filter((engine) => engine.type === type && !named.includes(engine.path));
+/** The paths of the engines for a mount that a target does not name, and whether there are others, which it cannot name. */
+function findEngines({ mounts }: Target, engines: Engines, mount: keyof typeof ENGINES) {
+  const named = [mounts[mount]].flat();
+  const other = (engines ?? []).filter(({ type, path }) => type === ENGINES[mount].type && !named.includes(path));
   const paths = other.map(({ path }) => path).filter((path) => !UNNAMEABLE.test(path));
   return { paths, hasUnnameable: paths.length < other.length };
 }
@@ -173,8 +170,8 @@ const formatPaths = (paths: readonly string[]) => `[${paths.map(formatPath).join
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
 function explainMount({ target, source, engines }: Asked): Explanation {
   const mount = source === meshRoles ? 'mesh' : 'keymgmt';
-  const { title, type } = ENGINES[mount];
-  const { paths: elsewhere, hasUnnameable } = findEngines(engines, type, [target.mounts[mount]].flat());
+  const { title } = ENGINES[mount];
+  const { paths: elsewhere, hasUnnameable } = findEngines(target, engines, mount);
   const [first] = elsewhere;
   if (first !== undefined) {
     const found = mount === 'mesh' && elsewhere.length > 1 ? elsewhere : first;
