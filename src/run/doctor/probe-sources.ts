@@ -68,8 +68,9 @@ export async function probeTarget(client: ServiceClient, known: readonly SourceD
         : explainError(asked, error);
     return { source, ...explained, detail: redactor.text(detail) };
   });
-  const telling = listTelling(probes);
   const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
+  // These show what the token may do. The server says what it is without a token as well, and a refusal is no failure of that source.
+  const telling = answered.filter(({ source }) => source !== servers);
   const isLacking = await lacksExplorer(client, probes);
   return {
     answer,
@@ -227,14 +228,6 @@ function findCommonError(
 ): ServiceError | undefined {
   const errors = [...probes.map(({ error }) => error), ...((info ?? refusal) ? [refusal] : [])];
   return errors.every((error) => error && isSuch(error)) ? errors[0] : undefined;
-}
-
-/**
- * The probes whose answers show what the token may do. The server says what it is without a token as well, and a refusal is no
- * failure of that source.
- */
-function listTelling(probes: readonly SourceProbe[]): readonly SourceProbe[] {
-  return probes.filter(({ source, isOwnFault }) => !isOwnFault && source !== servers);
 }
 
 /** Failures that a right or a name decides. Every other one is of the server, or of something in front of it. */
