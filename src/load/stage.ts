@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { groupBy } from '../core/group-by.ts';
+import { discoverFiles } from '../core/paths.ts';
 import { listUnknown, type Manifest } from '../landing/store.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from '../warehouse/sql-files.ts';
@@ -112,22 +113,22 @@ async function readLanding(to: Destination, table: Table, columns: SqlParts, lan
 
 /** What the statements that write a stage are rendered with. */
 function stagedColumns(files: SqlFiles, { name: table, columns, members, past }: Table) {
+  const kinds = discoverFiles(files.roots, 'queries/load/values', '.sql');
+  /** The value of a column, with the type that the table declares; some kinds need more than a cast. */
+  const clean = ({ name, type }: Column): string => {
+    if (name === 'target') return '$target::varchar';
+    // A field of this name is not ours: repeated rows are numbered.
+    if (name === ORDINAL) return `null::${type}`;
+    const column = quoteIdent(name);
+    const kind = past.includes(name) ? 'past' : type;
+    return kinds.has(kind) ? files.render(`load/values/${kind}`, { column, name }).trim() : `${column}::${type}`;
+  };
   const values = columns.map((column) => {
-    const value = cleanColumn(files, column, past.includes(column.name));
+    const value = clean(column);
     return `${column.name === members ? `${value} as ${LIST_TEXT}, md5(${value})` : value} as ${quoteIdent(column.name)}`;
   });
   const nulls = columns.map(({ name }) => `null as ${quoteIdent(name)}`);
   return { table, columns: values.join(',\n  '), nulls: nulls.join(', ') };
-}
-
-/** The value of a column, with the type that the table declares; `queries/load/values/` has the types that need more than a cast. */
-function cleanColumn(files: SqlFiles, { name, type }: Column, isPast: boolean): string {
-  if (name === 'target') return '$target::varchar';
-  // A field of this name is not ours: repeated rows are numbered.
-  if (name === ORDINAL) return `null::${type}`;
-  const column = quoteIdent(name);
-  const query = `load/values/${isPast ? 'past' : type}`;
-  return files.has(query) ? files.render(query, { column, name }).trim() : `${column}::${type}`;
 }
 
 /** What the statements about the stage of a table are rendered with. */
