@@ -158,10 +158,9 @@ function compareIndex({ objects, reads }: Previous, list: ObjectList, tags: read
   const before = reads.indexes[list.name];
   if ((before === undefined) !== (list.index === undefined))
     return 'has an index now and not before, or before and not now';
-  const isLower = isIndexLower([list.index], [before]);
-  return isLower || tags.some((tag) => isIndexLower(tag.index, objects.find(tag)?.tag.index))
-    ? 'is lower than before'
-    : undefined;
+  const isObjectLower = (tag: ObjectTag) => isIndexLower(tag.index, objects.find(tag)?.tag.index);
+  const isLower = isIndexLower([list.index], [before]) || tags.some(isObjectLower);
+  return isLower ? 'is lower than before' : undefined;
 }
 
 function isIndexLower(now: readonly unknown[] = [], before: readonly unknown[] = []): boolean {

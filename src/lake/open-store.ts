@@ -11,10 +11,7 @@ type LakeConfig = Pick<Config, 'directory'> & { readonly data?: string; readonly
 
 export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' | 'timeouts'>;
 
-/**
- * Opens the lake of a configuration, for `work`: a folder, or `s3://BUCKET/PREFIX`.
- * @throws TidemarkError USAGE if it names none
- */
+/** Opens the lake of a configuration, for `work`: a folder, or `s3://BUCKET/PREFIX`. @throws TidemarkError USAGE if it names none */
 export async function withLakeStore<T>(
   context: StoreContext,
   config: LakeConfig,

@@ -150,9 +150,8 @@ const describeTable = ({ table, adds }: StagedTable) => ({
 
 /** Another publish may describe the table at the same time, as all shards do in their first run: then the relation is written again. */
 async function publishRelation(publishing: Publishing, relation: Relation): Promise<readonly StagedTable[]> {
-  return retryConflicts(publishing.reader.store, async () =>
-    commitTable(publishing, await stageRelation(publishing, relation)),
-  );
+  const attempt = async () => commitTable(publishing, await stageRelation(publishing, relation));
+  return retryConflicts(publishing.reader.store, attempt);
 }
 
 /** The runs of a shard are left to `tidemark lake close`, which commits those of all shards at once. */

@@ -119,9 +119,8 @@ export async function appendToTable(
 
 /** The relations of a lake; `runs` is always one of them. */
 export async function listLakeRelations(reader: LakeReader, isWanted: (relation: string) => boolean = () => true) {
-  const relations = [...(await reader.snapshots())].flatMap(
-    ([table, { metaData }]) => parseRelation(table, metaData) ?? [],
-  );
+  const tables = [...(await reader.snapshots())];
+  const relations = tables.flatMap(([table, { metaData }]) => parseRelation(table, metaData) ?? []);
   return relations.filter(({ name }) => name === RUNS || isWanted(name));
 }
 

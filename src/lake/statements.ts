@@ -7,9 +7,7 @@ import { type AddAction, APP_ID, type Snapshot } from './delta-log.ts';
 import type { LakeStore } from './store.ts';
 import { changesTable, isTableName } from './table.ts';
 
-/**
- * Each publish states what the log of each table has. A log alone cannot say that its end, or all of it, is gone.
- */
+/** Each publish states what the log of each table has. A log alone cannot say that its end, or all of it, is gone. */
 
 /** A table as of a publish; its rows are null if a file does not say how many it has. */
 const tableStatement = z.object({ version: z.number(), files: z.number(), rows: z.number().nullable() });

@@ -196,9 +196,7 @@ export function evolveFields(existing: readonly DeltaField[], columns: readonly 
   const fields = [...existing];
   const mapped = columns.map(({ name, type, comment }): MappedColumn => {
     const { delta } = lakeType(type);
-    const held = fields.find(
-      (field) => field.metadata['tidemark.column'] === name && isDeepStrictEqual(field.type, delta),
-    );
+    const held = fields.find((one) => one.metadata['tidemark.column'] === name && isDeepStrictEqual(one.type, delta));
     if (held) return { name, type, field: held.name };
     const field = freeName(name, fields);
     fields.push(createField(field, delta, comment, { 'tidemark.column': name, 'tidemark.type': type }));

@@ -61,10 +61,7 @@ function renderFor({ files, dialect }: ViewWriter, name: string, parts: Readonly
 /** The time up to which the lake has runs. */
 export const LATEST = 'max(as_of)';
 
-/**
- * The rows of a relation at a time.
- * @param present SQL over the rows of `runs_changes`, such as `LATEST`
- */
+/** The rows of a relation at a time. @param present SQL over the rows of `runs_changes`, such as `LATEST` */
 export function renderAt(writer: ViewWriter, relation: DescribedRelation, present: string): string {
   return renderWithMembers(writer, relation, 'lake/list_at', (part) =>
     renderFor(writer, replacesRows(part) ? 'lake/at' : 'lake/at_written_once', {

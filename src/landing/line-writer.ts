@@ -3,9 +3,6 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, PRIVATE_FILE, writeWhole } from '../core/fs.ts';
 import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
-import type { LandingFile } from './store.ts';
-
-type WrittenFile = Required<Pick<LandingFile, 'file' | 'bytes' | 'sha256' | 'longestLine'>>;
 
 /** Appends lines to a file that has a `.part` name until it is committed, and is compressed if its name ends in `.gz`. */
 export function createLineWriter(directory: string, file: string) {
@@ -73,7 +70,7 @@ export function createLineWriter(directory: string, file: string) {
       writes = Promise.resolve();
     },
     /** Closes the file and gives it its final name. @returns undefined when nothing was written, or all of it was removed */
-    async commit(): Promise<WrittenFile | undefined> {
+    async commit() {
       await flush();
       const { bytes, longestLine, hash } = written;
       if (bytes === 0) return void (await discard());

@@ -9,15 +9,12 @@ export const TAG_FIELD = '_object';
 
 /** Identifies an object of a list in its lines of a landing, and says in which state it was read. */
 export interface ObjectTag {
-  /** Of the list. */
   readonly list: string;
-  /** Of the object in the list. */
   readonly key: string;
   /** `digestJson` of the list's item; absent where the list does not prove the state of the object. */
   readonly item?: string;
   /** Values of the fields that rise with every change, as decimal digits or text. */
   readonly index?: readonly string[];
-  /** `ETag` of the response. */
   readonly etag?: string;
   /** `Last-Modified` of the response. */
   readonly modified?: string;

@@ -184,15 +184,11 @@ export async function findManifest(config: Config, of: Pick<Manifest, 'target' |
  */
 async function readManifest(config: Config, runId: string, { target, source }: Pick<Manifest, 'target' | 'source'>) {
   const file = join(landingDirectory(config, runId, target), `${source}.json`);
-  const manifest = tryParseJson((await readFile(file, 'utf8').catch(ignoreMissing)) ?? '') as
-    | Manifest
-    | null
-    | undefined;
+  const text = await readFile(file, 'utf8').catch(ignoreMissing);
+  const manifest = tryParseJson(text ?? '') as Manifest | null | undefined;
   const isOwn = manifest?.run_id === runId && manifest.target === target && manifest.source === source;
   // Files of an earlier version are not compressed: such a landing is none.
-  const isUsable = manifest?.files?.every(
-    (landed) => isCompressed(landed.file) && basename(landed.file) === landed.file,
-  );
+  const isUsable = manifest?.files?.every(({ file: name }) => isCompressed(name) && basename(name) === name);
   return isOwn && isUsable ? manifest : undefined;
 }
 

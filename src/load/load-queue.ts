@@ -1,19 +1,13 @@
 import { TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
-import { findManifest, landingDirectory, type Manifest } from '../landing/store.ts';
+import { landingDirectory, type Manifest } from '../landing/store.ts';
 import { firstLine, interruptible } from '../warehouse/database.ts';
 import { classifyStorageError, isOutOfMemory } from '../warehouse/storage.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { judge, type Limits, outOfMemory } from './judge.ts';
 import { merge } from './merge.ts';
-import {
-  type PullOutcome,
-  type PullResult,
-  readExtractedAt,
-  recordPullsStatement,
-  toPullOutcome,
-} from './record-pulls.ts';
+import { findBefore, type PullOutcome, type PullResult, recordPullsStatement, toPullOutcome } from './record-pulls.ts';
 import { type Destination, type Landed, type Stage, stage } from './stage.ts';
 
 /** A batch is one transaction: its size bounds what a crash costs, and the memory of its stages. */
@@ -82,7 +76,7 @@ async function loadTogether(run: RunContext, landings: readonly Waiting[]): Prom
   const refused = new Map<Waiting, TidemarkError>();
   for (const landed of landings) {
     const own = stages.filter(({ facts }) => facts.has(landed));
-    const verdict = await judge(landed, own, config, () => findBefore(run, landed));
+    const verdict = await judge(landed, own, config, () => findBefore(run, landed.manifest));
     if (verdict instanceof TidemarkError) refused.set(landed, verdict);
     else accepted.set(landed, verdict);
   }
@@ -92,13 +86,6 @@ async function loadTogether(run: RunContext, landings: readonly Waiting[]): Prom
   await merge(warehouse, stages, { accepted, asOf: asOf.toISOString(), record });
   for (const [{ reject }, error] of refused) reject(error);
   for (const [{ resolve, pull }, result] of accepted) resolve(toPullOutcome(run, pull, result));
-}
-
-/** The landing that the current rows of a source of a target come from, while it is there. */
-async function findBefore({ config, warehouse }: RunContext, { manifest }: Landed): Promise<Manifest | undefined> {
-  const { target, source } = manifest;
-  const extractedAt = await readExtractedAt(warehouse, { target, source });
-  return extractedAt === undefined ? undefined : findManifest(config, { target, source }, new Date(extractedAt));
 }
 
 /** Takes the first landings, and at least one of them if there is any. */

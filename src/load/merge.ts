@@ -62,10 +62,8 @@ async function listStatements({ database }: Destination, table: Table, render: R
   const rows = await database.script(render('list_parts', { bytes: String(bytes) }));
   return rows.flatMap(({ first, last, has_new, has_known }) => {
     const part = { ...keys, first: String(first), last: String(last) };
-    const names = [
-      ...(has_new ? ['list_fill'] : []),
-      ...(has_known ? ['list_changes', 'list_close', 'list_append'] : []),
-    ];
+    const names = has_new ? ['list_fill'] : [];
+    if (has_known) names.push('list_changes', 'list_close', 'list_append');
     return names.map((name) => render(name, part));
   });
 }

@@ -1,7 +1,7 @@
 import { shortenText } from '../core/log.ts';
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
 import type { FailureParts } from '../http/errors.ts';
-import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
+import { describePart, findManifest, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
 import type { Changes, Facts, Landed } from './stage.ts';
@@ -82,9 +82,7 @@ export function recordPullsStatement(run: RunContext, ended: readonly (readonly 
   const { runId, asOf, clock, warehouse } = run;
   const rows = ended.map(([pull, result]) => ({
     ...toPullOutcome(run, pull, result),
-    inserted: result.delta?.inserted ?? null,
-    changed: result.delta?.changed ?? null,
-    deleted: result.delta?.deleted ?? null,
+    ...(!result.delta && { inserted: null, changed: null, deleted: null }),
     run_id: runId,
     started_at: pull.startedAt,
     finished_at: clock.now().toISOString(),
@@ -100,6 +98,12 @@ export function recordPullsStatement(run: RunContext, ended: readonly (readonly 
 export async function readExtractedAt({ database, files }: OpenWarehouse, of: Pick<Manifest, 'target' | 'source'>) {
   const [row] = await database.rows(files.read('warehouse/extracted_at'), of);
   return typeof row?.extracted_at === 'string' ? row.extracted_at : undefined;
+}
+
+/** The landing that the current rows of a source of a target come from, while it is there. */
+export async function findBefore({ config, warehouse }: RunContext, { target, source }: Manifest) {
+  const extractedAt = await readExtractedAt(warehouse, { target, source });
+  return extractedAt === undefined ? undefined : findManifest(config, { target, source }, new Date(extractedAt));
 }
 
 /** The result of a landing that is loaded. @param main of the main table of its source @param notes of the load */

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { groupBy } from '../core/group-by.ts';
+import { discoverFiles } from '../core/paths.ts';
 import { listUnknown, type Manifest } from '../landing/store.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from '../warehouse/sql-files.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 import {
   type Column,
@@ -65,9 +66,10 @@ export interface Facts extends Changes {
 
 /** Reads the rows of a table that landings have, and compares them with the current ones. @param landings of different targets */
 export async function stage(to: Destination, table: Table, landings: readonly Landed[]): Promise<Stage> {
-  await to.database.write(to.files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
+  const columns = stagedColumns(to.files, table);
+  await to.database.write(to.files.render('warehouse/stage', columns), { target: '', as_of: null });
   const read = new Map<Landed, Reading>();
-  for (const landed of landings) read.set(landed, await readLanding(to, table, landed));
+  for (const landed of landings) read.set(landed, await readLanding(to, table, columns, landed));
   return compareStage(to, table, read);
 }
 
@@ -93,12 +95,13 @@ export async function compareStage({ database, files }: Destination, table: Tabl
 const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed: 0 };
 
 /** Adds the rows of a landing to the stage. @throws storage failures */
-async function readLanding(to: Destination, table: Table, { manifest, directory }: Landed): Promise<Reading> {
-  const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
+async function readLanding(to: Destination, table: Table, columns: SqlParts, landed: Landed): Promise<Reading> {
+  const { manifest, directory } = landed;
+  const landedFiles = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
   let rows = 0;
   try {
-    for (const { query, params } of renderRowQueries(to.files, table, landed)) {
-      const sql = to.files.render('warehouse/load_rows', { ...stagedColumns(table), rows: query });
+    for (const { query, params } of renderRowQueries(to.files, table, landedFiles)) {
+      const sql = to.files.render('warehouse/load_rows', { ...columns, rows: query });
       rows += await to.database.write(sql, { ...params, target: manifest.target, as_of: manifest.as_of });
     }
     return { landed: rows, error: undefined };
@@ -109,41 +112,23 @@ async function readLanding(to: Destination, table: Table, { manifest, directory 
 }
 
 /** What the statements that write a stage are rendered with. */
-function stagedColumns({ name: table, columns, members, past }: Table) {
+function stagedColumns(files: SqlFiles, { name: table, columns, members, past }: Table) {
+  const kinds = discoverFiles(files.roots, 'queries/load/values', '.sql');
+  /** The value of a column, with the type that the table declares; some kinds need more than a cast. */
+  const clean = ({ name, type }: Column): string => {
+    if (name === 'target') return '$target::varchar';
+    // A field of this name is not ours: repeated rows are numbered.
+    if (name === ORDINAL) return `null::${type}`;
+    const column = quoteIdent(name);
+    const kind = past.includes(name) ? 'past' : type;
+    return kinds.has(kind) ? files.render(`load/values/${kind}`, { column, name }).trim() : `${column}::${type}`;
+  };
   const values = columns.map((column) => {
-    const value = cleanColumn(column, past.includes(column.name));
+    const value = clean(column);
     return `${column.name === members ? `${value} as ${LIST_TEXT}, md5(${value})` : value} as ${quoteIdent(column.name)}`;
   });
   const nulls = columns.map(({ name }) => `null as ${quoteIdent(name)}`);
   return { table, columns: values.join(',\n  '), nulls: nulls.join(', ') };
-}
-
-/** More ahead than clocks are, a time cannot be of what has happened. `--now` may set a pull back, and not its service: the clock counts too. */
-const LATEST = "greatest($as_of::timestamptz, now()) + interval '7 days'";
-
-/** Services write a time that they do not know as that of the year 1 or 1970, and none of them is older than this. */
-const EARLIEST = "timestamptz '2000-01-01 00:00:00+00'";
-
-/** DuckDB also reads `infinity`, and years with six digits before Christ. To calculate with one fails, or ends the database. */
-const CALENDAR = "timestamptz '0000-01-01 00:00:00+00' and timestamptz '9999-12-31 23:59:59.999999+00'";
-
-/** Of four numbers that are not larger, the sum is a bigint: a rule or report that adds larger ones would fail for every target. */
-const SUMMAND = 2n ** 61n - 1n;
-
-/** The value of a column, with the type that the table declares. */
-function cleanColumn({ name, type }: Column, isPast: boolean): string {
-  if (name === 'target') return '$target::varchar';
-  // A field of this name is not ours: repeated rows are numbered.
-  if (name === ORDINAL) return `null::${type}`;
-  const column = quoteIdent(name);
-  if (type === 'varchar') return `nullif(${column}::varchar, '')`;
-  // A cast from text would parse the JSON again.
-  if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
-  const value = `${column}::${type}`;
-  if (isPast) return `if(${value} between ${EARLIEST} and ${LATEST}, ${value}, null)`;
-  if (type === 'bigint') return `if(${value} between -${SUMMAND} and ${SUMMAND}, ${value}, null)`;
-  if (type !== 'timestamptz') return value;
-  return `if(${value} not between ${CALENDAR}, error(${quoteLiteral(`${name} is of no year from 0 to 9999: `)} || ${value}), ${value})`;
 }
 
 /** What the statements about the stage of a table are rendered with. */
@@ -173,9 +158,8 @@ export function stageParts(table: Table, landings: readonly Pick<Landed, 'manife
  */
 function mayBeOther({ key, part = 'target', columns }: Table): string {
   if (!withTarget(key).includes(part)) return 'true';
-  return columns.some(({ name }) => name === 'is_ambiguous')
-    ? `(is_ambiguous or ${quoteIdent(part)} is null) is true`
-    : 'false';
+  const isTold = columns.some(({ name }) => name === 'is_ambiguous');
+  return isTold ? `(is_ambiguous or ${quoteIdent(part)} is null) is true` : 'false';
 }
 
 /** Rows of what another table does not name any more, so that nothing of it was asked for. */
@@ -234,13 +218,8 @@ function isUnknown({ part }: Table, landings: readonly Pick<Landed, 'manifest' |
 const listSql = (values: readonly (string | null)[]): string =>
   `[${values.map((value) => (value === null ? 'null' : quoteLiteral(value))).join(', ')}]`;
 
-interface ComparedTable {
-  readonly columns: readonly Pick<Column, 'name' | 'type'>[];
-  readonly computed: readonly string[];
-}
-
 /** The columns whose change makes a version. */
-export function comparedColumns({ columns, computed }: ComparedTable): readonly string[] {
+export function comparedColumns({ columns, computed }: Pick<Table, 'columns' | 'computed'>): readonly string[] {
   const extra = withoutComputedFields('extra', computed);
   return columns
     .filter(({ name }) => !computed.includes(name))

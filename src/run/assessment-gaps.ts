@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Severity } from '../core/choices.ts';
+import { fitsTarget } from '../extract/sources/source.ts';
 import { atOrAbove, type Rule } from '../tell/findings/rules.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { loadDefinitions } from './plugins/index.ts';
@@ -18,16 +19,15 @@ export async function findAssessmentGaps(view: AssessedView, severity: Severity)
   const { database, files, config, now, rules } = view;
   const relevant = rules.filter(({ worst }) => atOrAbove(severity).includes(worst));
   const requiredSources = new Set(relevant.flatMap((rule) => [...rule.sources, ...rule.elsewhere]));
-  const { sources } = await loadDefinitions(config, {}, () => false);
-  const kinds = new Set(sources.filter(({ name }) => requiredSources.has(name)).map(({ kind }) => kind));
-  const targets = config.targets.filter(({ name, kind }) => view.targets.includes(name) && kinds.has(kind));
+  const definitions = await loadDefinitions(config, {}, () => false);
+  const needed = definitions.sources.filter(({ name }) => requiredSources.has(name));
+  const selected = config.targets.filter(({ name }) => view.targets.includes(name));
+  const targets = selected.filter((target) => needed.some((source) => fitsTarget(source, target)));
   const rows = await database.rows(files.read('warehouse/unassessed'), {
     now,
     targets: JSON.stringify(targets.map(({ name }) => name)),
     stale_hours: config.thresholds.staleHours,
-    rules: JSON.stringify(
-      relevant.map(({ name, sources: own, elsewhere }) => ({ rule: name, sources: own, elsewhere })),
-    ),
+    rules: JSON.stringify(relevant.map(({ name: rule, sources, elsewhere }) => ({ rule, sources, elsewhere }))),
   });
   return rows.map(({ target, reason }) => `${target}: ${reason}`);
 }

@@ -19,7 +19,6 @@ import { classifyStorageError, freeBytes } from '../warehouse/storage.ts';
 
 /** The reports of a run. */
 export interface Rendered {
-  /** Names of the reports that were written. */
   readonly reports: readonly string[];
   readonly failed_reports: readonly { readonly report: string; readonly error: string }[];
 }
@@ -128,7 +127,6 @@ function logFailure({ log }: Pick<WorkContext, 'log'>, error: unknown): string {
   return formatError(error);
 }
 
-/** Whether the published warehouse has pending messages. */
 export async function hasPendingMail(config: Config): Promise<boolean> {
   if (!config.mail) return false;
   return withPublished(config, async (published) => (await listPending(published, null)).length > 0);

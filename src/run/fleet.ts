@@ -54,9 +54,8 @@ function assessFleet(summary: Row): ReportState {
   if (isAbove('critical')) return 'critical';
   if (isAbove('warning')) return 'warning';
   const isKnown = summary.critical !== null && summary.drifted !== null;
-  return !isKnown || isAbove('stale_targets', 'incomplete_targets', 'not_assessed', 'rules_not_assessed')
-    ? 'unknown'
-    : 'ok';
+  const hasGaps = isAbove('stale_targets', 'incomplete_targets', 'not_assessed', 'rules_not_assessed');
+  return isKnown && !hasGaps ? 'ok' : 'unknown';
 }
 
 function describeFleet(summary: Row): string {

@@ -61,9 +61,8 @@ async function askFacts(url: string, products: readonly string[], context: WorkC
   const { origin, pathname } = new URL(url);
   const template = pathname === '/' ? `${origin}${API_PATH}` : url;
   const asked = template.includes(PLACEHOLDER) ? products : [undefined];
-  return Promise.all(
-    asked.map((product) => ask(new URL(template.replaceAll(PLACEHOLDER, product ?? '')), product, context)),
-  );
+  const toUrl = (product = '') => new URL(template.replaceAll(PLACEHOLDER, product));
+  return Promise.all(asked.map((product) => ask(toUrl(product), product, context)));
 }
 
 /** @param product undefined where one document has all products */

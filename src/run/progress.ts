@@ -40,7 +40,6 @@ export async function createProgress(options: ProgressOptions) {
     fail(failures: readonly PullOutcome[]) {
       for (const [reason, same] of groupByReason(failures)) above(() => log.warn(formatFailures(reason, same)));
     },
-    /** Removes the live display. */
     end() {
       display?.end();
       if (hasCounts) log.info('rows of a source: + new, ~ changed, - gone');
@@ -122,8 +121,12 @@ export function groupByReason<T extends Pick<PullOutcome, 'error' | 'failure'>>(
 
 /** The reason with the permissions that may be missing for these failures. */
 export function formatReason(reason: string, failures: readonly Pick<PullOutcome, 'failure'>[]): string {
-  const permissions = new Set(failures.flatMap(({ failure }) => failure?.permission ?? []));
-  return permissions.size === 0 ? reason : `${reason}: ${formatMissing([...permissions])}`;
+  const permissions = [...new Set(failures.flatMap(({ failure }) => failure?.permission ?? []))];
+  if (permissions.length === 0) return reason;
+  const more = permissions.length - MAX_PERMISSIONS;
+  const listed = permissions.slice(0, MAX_PERMISSIONS).map((permission) => `"${permission}"`);
+  const named = `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `${reason}: the token lacks the permission${permissions.length === 1 ? '' : 's'} ${named}, or is not valid`;
 }
 
 /** `acme: 8 sources failed: 401 unauthorized: … (agents, workspaces, …; 8 requests)` */
@@ -145,11 +148,4 @@ export function formatOutcome(outcome: PullOutcome): string {
   const note = outcome.note === null ? '' : `; note: ${outcome.note}`;
   const partial = status === 'partial' ? 'partial: ' : '';
   return `${target}: ${source}: ${partial}${plural(Number(rows), 'row')} (+${inserted} ~${changed} -${deleted}), ${traffic}${note}`;
-}
-
-function formatMissing(permissions: readonly string[]): string {
-  const more = permissions.length - MAX_PERMISSIONS;
-  const listed = permissions.slice(0, MAX_PERMISSIONS).map((permission) => `"${permission}"`);
-  const named = `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return `the token lacks the permission${permissions.length === 1 ? '' : 's'} ${named}, or is not valid`;
 }

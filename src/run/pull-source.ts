@@ -12,7 +12,6 @@ import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '..
 import { IncompleteListError } from '../services/pagination.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
-/** One pull of a run. */
 export interface PullTask extends Extraction {
   readonly queue: QueueLoad;
   /** Loads a mass disappearance of rows instead of quarantining it. */

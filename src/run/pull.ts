@@ -106,7 +106,6 @@ export async function pullSources(run: RunContext, options: PullOptions, replay?
 /** Whether a pull needs what the others have loaded. */
 const isLast = ({ source }: Pull): boolean => source.readsTables === true;
 
-/** The pulls of one target. */
 type TargetPulls = readonly [Pull, ...Pull[]];
 
 /** Works on all pulls of some targets at a time. @returns the results, target by target */

@@ -101,10 +101,8 @@ async function measurePath(path: string): Promise<number> {
 async function pruneHistory(config: Config, context: JobContext, write: WriteWarehouse): Promise<readonly Removal[]> {
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return [];
-  const { start, removals } = await write(
-    (warehouse) => removeOldHistory(warehouse, horizon, context.clock.now()),
-    context.signal,
-  );
+  const { clock, signal } = context;
+  const { start, removals } = await write((warehouse) => removeOldHistory(warehouse, horizon, clock.now()), signal);
   const actions = start === null ? undefined : await removeOldActions(config, context, new Date(start), write);
   return [...removals, ...toLedgerRemoval(actions)];
 }

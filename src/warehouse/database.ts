@@ -54,7 +54,10 @@ const NEW_FILE = { storage_compatibility_version: 'v1.2.0', default_block_size: 
 
 /** Opens `file` (or `:memory:`). Times are UTC; no extension is downloaded. @throws TidemarkError DATA if it is not a database. */
 export async function openDatabase(file: string, options: OpenOptions = {}) {
-  const own = options.ownFolderIn === undefined ? undefined : await createSpillFolder(options.ownFolderIn);
+  const { ownFolderIn } = options;
+  const create = () => createTemporaryFolder(ownFolderIn).catch(() => createTemporaryFolder());
+  // Most reads need no folder: where neither can be written to, they go on without.
+  const own = ownFolderIn === undefined ? undefined : await create().catch(() => undefined);
   const removeOwn = () => {
     if (own !== undefined) rmSync(own, { recursive: true, force: true });
   };
@@ -98,13 +101,6 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
     removeOwn();
   };
   return { ...first, siblings, close };
-}
-
-/** Undefined where neither can be written to: most reads need no folder. */
-function createSpillFolder(root: string): Promise<string | undefined> {
-  return createTemporaryFolder(root)
-    .catch(() => createTemporaryFolder())
-    .catch(() => undefined);
 }
 
 /** What to do where the published warehouse cannot be read. */

@@ -44,7 +44,6 @@ export async function readHistoryStart(rows: (sql: string) => Promise<readonly R
   return typeof row?.starts_at === 'string' ? row.starts_at : undefined;
 }
 
-/** The error for a time of which nothing is known. */
 export function beforeFirstPull(time: string, first: Date): TidemarkError {
   return new TidemarkError('USAGE', `${time} is before the first pull, ${formatTimestamp(first)}`);
 }
@@ -65,10 +64,7 @@ function readDay(text: string, { now, timeZone }: Pick<MomentOptions, 'now' | 't
   const wall = createWallClock(timeZone);
   const today = Math.floor(wall.toWall(now.getTime()) / DAY_MS) * DAY_MS;
   const weekday = WEEKDAYS.indexOf(text.replace(/^last\s+/u, ''));
-  const named = new Map([
-    ['today', today],
-    ['yesterday', today - DAY_MS],
-  ]);
+  const named = new Map(Object.entries({ today, yesterday: today - DAY_MS }));
   const daysAgo = ((new Date(today).getUTCDay() - weekday + 6) % 7) + 1;
   const day = named.get(text) ?? (weekday >= 0 && text.startsWith('last') ? today - daysAgo * DAY_MS : readDate(text));
   if (day === undefined) return undefined;

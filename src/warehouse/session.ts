@@ -215,16 +215,14 @@ export async function withPublished<T>(
 export const ADD_MISSING = 'run `tidemark pull`, which adds what it lacks';
 
 /** The error of a read of the published warehouse in the data folder `data`, as people can act on it. */
-export async function explainFailure({ database, files }: OpenWarehouse, data: string, error: unknown) {
+export async function explainFailure(read: OpenWarehouse, data: string, error: unknown) {
   const { published } = warehouseFiles(data);
   const reason = error instanceof TidemarkError ? error.cause : error;
   const explain = (what: string, hint: string) =>
     new TidemarkError('DATA', `${published} is ${what}: ${firstLine(reason)}`, { hint, cause: error });
   if (classifyStorageError(reason) === 'corrupt') return explain('corrupt', PUBLISH_AGAIN);
   if (!isQueryError(reason)) return error;
-  return (await lacksColumns({ database, files }))
-    ? explain('of an earlier version', ADD_MISSING)
-    : blameOwn(files, error);
+  return (await lacksColumns(read)) ? explain('of an earlier version', ADD_MISSING) : blameOwn(read.files, error);
 }
 
 /**
@@ -237,25 +235,19 @@ export async function assertReadable(published: string): Promise<void> {
   } catch (cause) {
     const { code = '' } = cause as NodeJS.ErrnoException;
     if (!['ENOENT', 'EACCES', 'EPERM'].includes(code)) throw cause;
-    const isMissing = code === 'ENOENT' && !isPresent(published);
-    const [message, hint] = isMissing
-      ? [
-          `there is no warehouse yet at ${published}`,
-          'create one with `tidemark pull`, or see one with `tidemark demo`',
-        ]
-      : [
-          `${published} cannot be read by this account: ${await describeAccess(published)}`,
-          'run as its owner; or set `groupRead: true`, add this account to its group, and pull once more',
-        ];
-    throw new TidemarkError('UNREACHABLE', message, { hint, cause });
+    const refuse = (message: string, hint: string) => new TidemarkError('UNREACHABLE', message, { hint, cause });
+    if (code === 'ENOENT' && !isPresent(published)) {
+      const hint = 'create one with `tidemark pull`, or see one with `tidemark demo`';
+      throw refuse(`there is no warehouse yet at ${published}`, hint);
+    }
+    const hint = 'run as its owner; or set `groupRead: true`, add this account to its group, and pull once more';
+    throw refuse(`${published} cannot be read by this account: ${await describeAccess(published)}`, hint);
   }
 }
 
 /** Owner and mode of a file; of its folder, where that cannot be entered. */
 export async function describeAccess(file: string): Promise<string> {
-  const [stats, path] = await stat(file).then(
-    (found) => [found, file] as const,
-    async () => [await stat(dirname(file)), dirname(file)] as const,
-  );
-  return `${path} belongs to user ${stats.uid} and group ${stats.gid}, with mode ${(stats.mode & 0o777).toString(8)}`;
+  const path = (await stat(file).catch(() => undefined)) ? file : dirname(file);
+  const { uid, gid, mode } = await stat(path);
+  return `${path} belongs to user ${uid} and group ${gid}, with mode ${(mode & 0o777).toString(8)}`;
 }

@@ -26,7 +26,6 @@ export function createSqlFiles(roots: readonly string[]) {
     return text;
   };
   return {
-    /** Whether there is such a file. */
     has: (name: string) => find(name) !== undefined,
     read,
     roots,

@@ -48,7 +48,6 @@ export function replaceParams(sql: string, replace: (name: string) => string): s
   );
 }
 
-/** A value as JSON for a parameter. */
 export function toJsonParam(value: unknown): string {
   return repairEscapes(JSON.stringify(value));
 }

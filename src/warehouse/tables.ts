@@ -104,7 +104,6 @@ export function parseTable(folder: string, name: string, ddl: string) {
     past: splitList(header.past),
     /** How the view `changes` tells the changes of its rows. */
     changes: parseChanges(header, columns),
-    /** What was added to it in a warehouse. */
     additions: [] as readonly Addition[],
     /** Columns of the current view, `target` first and `extra` last if there is one. */
     columns: columns as readonly Column[],

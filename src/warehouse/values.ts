@@ -91,7 +91,7 @@ function toValue(value: DuckDBValue, type?: DuckDBType): Value {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
   if (typeof value === 'string')
     return type?.alias === 'JSON' ? (parseJson(value, Number.POSITIVE_INFINITY) as Value) : value;
-  if (typeof value === 'bigint') return toNumber(value);
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (value instanceof duckdb.DuckDBTimestampTZValue || value instanceof duckdb.DuckDBTimestampValue)
     return formatMicros(value.micros);
   if (value instanceof duckdb.DuckDBDateValue) return value.toString();
@@ -109,11 +109,6 @@ function toValue(value: DuckDBValue, type?: DuckDBType): Value {
     return Object.fromEntries(value.entries.map(({ key, value: v }) => [String(toValue(key)), toValue(v)]));
   }
   return String(value);
-}
-
-function toNumber(value: bigint): number | bigint {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
 }
 
 /** `2026-11-20T02:15:00Z`, with a fraction if there is one, and `infinity` beyond the range of JavaScript's dates. */

@@ -1,4 +1,4 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { emptyProject, findings, publishWarehouse } from '../helpers/findings-command.ts';
@@ -215,6 +215,19 @@ describe('what --fail-on cannot know', () => {
     const drift = await failOn('warning', '--rule', 'drifted-workspace');
     expect(drift).toMatchObject({ exit: 1, stderr: expect.stringContaining('acme: never pulled') });
     expect(await failOn('critical', '--rule', 'drifted-workspace')).toMatchObject({ exit: 0, stderr: '' });
+  });
+
+  test('a source that several kinds of targets have', async () => {
+    const folder = await emptyProject();
+    const file = join(folder, 'tidemark.yaml');
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('token: t', 'token: t, flavor: hashicorp'));
+    await publishWarehouse(folder, onTestFinished, async (warehouse) => {
+      await warehouse.fail(LAST, 'vault', 'tokens');
+      await warehouse.evaluate(LAST);
+    });
+    const { exit, stderr } = await findings(folder, ['--fail-on', 'critical', '--rule', 'token-expires']);
+    expect(stderr).toContain('acme: never pulled; vault: tokens is failed');
+    expect(exit).toBe(1);
   });
 
   test('a rule that was never assessed', async () => {

@@ -16,6 +16,8 @@ import {
   type SourceDefinition,
 } from './source.ts';
 
+const LISTS = { provider: registry.providers.versions, module: registry.modules.versions };
+
 /**
  * The versions that a registry has of the providers and public modules in use. Only its list of versions proves that one is gone; dates and
  * warnings are of another address, which stops at 500 versions: docs/services/registry.md.
@@ -24,12 +26,7 @@ export const registryReleases: SourceDefinition = {
   name: 'registry_releases',
   kind: 'registry',
   readsTables: true,
-  operations: [
-    registry.discovery.read,
-    registry.providers.versions,
-    registry.providers.read,
-    registry.modules.versions,
-  ],
+  operations: [registry.discovery.read, LISTS.provider, registry.providers.read, LISTS.module],
   extract,
   checkAccess,
 };
@@ -130,8 +127,6 @@ function parseSource(source: string, kind: Product['kind']): { host: string; arg
   if (host === undefined || (provider !== undefined) !== (kind === 'module')) return undefined;
   return { host: host.toLowerCase(), args: { namespace, name, ...(provider !== undefined && { provider }) } };
 }
-
-const LISTS = { provider: registry.providers.versions, module: registry.modules.versions };
 
 /**
  * The lists at the paths that the registry names; at the usual ones if it names none.

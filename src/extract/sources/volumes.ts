@@ -8,13 +8,7 @@ import type { OperationArgs } from '../../services/operation.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
 import { validatePathValue } from '../../services/validate-request.ts';
 import { describeFailure, listThenLand, type Part, readParts } from './shared/list-and-read.ts';
-import {
-  callVolumes,
-  createPluginLookup,
-  fetchVolumes,
-  type ListedVolume,
-  parseListedVolume,
-} from './shared/plugins.ts';
+import { callVolumes, createPluginLookup, fetchVolumes, type ListedVolume, parseVolume } from './shared/plugins.ts';
 import { assertSubject, type ExtractContext, type OnUnknown, type SourceDefinition } from './source.ts';
 
 /** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */
@@ -46,7 +40,7 @@ export const volumes: SourceDefinition = {
         fields: { kind: 'read' },
         read: (options) => client.call(scheduler.volumes.read, readArgs(volume), options),
         check: (response) => {
-          assertSubject(parseListedVolume(response.json(), 0), 'key', volume.key, 'volumes');
+          assertSubject(parseVolume(response.json(), 0), 'key', volume.key, 'volumes');
           assertClaims(response.json(), volume.key);
         },
       }),

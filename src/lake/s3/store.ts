@@ -155,9 +155,8 @@ async function listPages(bucket: S3Bucket, query: ListingQuery): Promise<readonl
   for (let token: string | undefined = ''; token !== undefined; token = pages.at(-1)?.next) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
     const page = parseListing(await sendToBucket(bucket, { method: 'GET', key: '', query: paged }, readPage));
-    const isOther = [...page.objects.map(({ path }) => path), ...page.prefixes].some(
-      (key) => !key.startsWith(query.prefix),
-    );
+    const keys = [...page.objects.map(({ path }) => path), ...page.prefixes];
+    const isOther = keys.some((key) => !key.startsWith(query.prefix));
     if (isOther || tokens.has(page.next) || tokens.size === MAX_PAGES) throw incompleteError();
     tokens.add(page.next);
     pages.push(page);

@@ -31,7 +31,6 @@ const manifest = z.object({
   version: z.literal(1),
   /** ISO 8601. */
   created_at: z.string(),
-  /** Version of the program. */
   program: z.string(),
   folder: z.string().regex(FILES),
   files: z.array(backedUpFile).refine((files) => files.some(({ path }) => path === 'warehouse.duckdb')),

@@ -1,17 +1,9 @@
 import { existsSync } from 'node:fs';
-import { chmod, constants, copyFile, lstat, mkdir, readdir, rename } from 'node:fs/promises';
+import { chmod, constants, copyFile, lstat, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import {
-  findFileFault,
-  ignoreMissing,
-  makeFolder,
-  PRIVATE_FILE,
-  PRIVATE_FOLDER,
-  removePaths,
-  syncFolder,
-} from '../../core/fs.ts';
+import { findFileFault, ignoreMissing, makeFolder, PRIVATE_FILE, removePaths, syncFolder } from '../../core/fs.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { type BackupManifest, LOST_FOUND, readManifest, syncFiles } from './manifest.ts';
@@ -64,7 +56,7 @@ export async function restoreBackup(config: Config, folder: string, now: Date): 
     for (const name of BESIDE_WAREHOUSE) {
       await rename(join(staging, name), join(data, name)).catch(ignoreMissing);
     }
-    if (groupRead) await chmod(data, PRIVATE_FOLDER | 0o050);
+    if (groupRead) await chmod(data, 0o750);
     // Moved, not copied: a kill after it leaves a folder without a warehouse, which no later restore takes for an unfinished one.
     const restored = warehouseFiles(staging).published;
     await chmod(restored, groupRead ? 0o440 : 0o400);
@@ -95,7 +87,7 @@ function isUnfinished(data: string, names: readonly string[]): boolean {
 }
 
 async function copyFiles(from: string, to: string, manifest: BackupManifest): Promise<void> {
-  await mkdir(join(to, 'plans'), { recursive: true, mode: PRIVATE_FOLDER });
+  await makeFolder(join(to, 'plans'));
   for (const { path } of manifest.files) {
     const entry = await lstat(join(from, path)).catch(ignoreMissing);
     if (!entry?.isFile()) continue; // it is found to be missing

@@ -86,7 +86,9 @@ async function copyData(config: Config, to: string): Promise<readonly string[]> 
   const ledger = await copyLedger(config, to);
   const plans: string[] = [];
   for (const id of await listPlanIds(config)) {
-    if (await copyPresent(planFile(config, id), planFile({ data: to }, id))) plans.push(`plans/${id}.json`);
+    // A run may remove an old plan meanwhile.
+    const copy = await copyPrivate(planFile(config, id), planFile({ data: to }, id)).catch(ignoreMissing);
+    if (copy !== undefined) plans.push(`plans/${id}.json`);
   }
   // Whatever has the name stops applies.
   const stops = lstatSync(join(config.data, 'STOP'), { throwIfNoEntry: false }) ? ['STOP'] : [];
@@ -116,16 +118,9 @@ async function copyLedger(config: Config, to: string): Promise<readonly string[]
   }
 }
 
-async function copyPrivate(from: string, to: string): Promise<void> {
+async function copyPrivate(from: string, to: string): Promise<string> {
   await removePaths([to]);
   await copyFile(from, to, constants.COPYFILE_FICLONE);
   await chmod(to, PRIVATE_FILE);
-}
-
-/** A run may remove an old plan meanwhile. */
-function copyPresent(from: string, to: string): Promise<boolean> {
-  return copyPrivate(from, to).then(
-    () => true,
-    (error: unknown) => ignoreMissing(error) ?? false,
-  );
+  return to;
 }

@@ -10,7 +10,7 @@ import { type StoreContext, withLakeStore } from '../../lake/open-store.ts';
 import { checkPublishable } from '../../lake/publish.ts';
 import { contradictionError, type LakeStore, STAGING } from '../../lake/store.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { type Check, type CheckList, createCheckList } from './checks.ts';
+import { type Check, createCheckList } from './checks.ts';
 
 export type LakeContext = StoreContext & { readonly clock: Clock };
 
@@ -23,31 +23,21 @@ export async function checkLake(config: Config, context: LakeContext): Promise<r
     list.ok('reachable', `none yet at ${lake}: the next run creates it`);
     return list.checks;
   }
-  const steps = (store: LakeStore): readonly Step[] => [
-    ['reachable', async () => `${plural((await store.folders()).length, 'table')} at ${store.name}`],
-    ['writable', () => probeWrites(store)],
-    ['log', () => readLog(config, context, store)],
-  ];
-  await withLakeStore(context, { lake, directory, data }, (store) => check(list, steps(store))).catch(
-    (error: unknown) => list.fail('reachable', formatError(error), REPAIR),
+  let step = 'reachable';
+  const check = async (store: LakeStore) => {
+    list.ok(step, `${plural((await store.folders()).length, 'table')} at ${store.name}`);
+    step = 'writable';
+    list.ok(step, await probeWrites(store));
+    step = 'log';
+    list.ok(step, await readLog(config, context, store));
+  };
+  await withLakeStore(context, { lake, directory, data }, check).catch((error: unknown) =>
+    list.fail(step, formatError(error), REPAIR),
   );
   return list.checks;
 }
 
 const REPAIR = 'check `lake` in tidemark.yaml, and the rights there (docs/lake.md)';
-
-type Step = readonly [name: string, run: () => Promise<string>];
-
-/** A later step needs the earlier ones. */
-async function check(list: CheckList, steps: readonly Step[]): Promise<void> {
-  for (const [name, run] of steps) {
-    try {
-      list.ok(name, await run());
-    } catch (error) {
-      return list.fail(name, formatError(error), REPAIR);
-    }
-  }
-}
 
 async function probeWrites(store: LakeStore): Promise<string> {
   const path = `${STAGING}/doctor-${randomBytes(8).toString('hex')}`;

@@ -92,7 +92,6 @@ function isRefused({ kind, token }: Target, { status }: ServiceError): boolean {
   return token !== undefined && kind !== 'secrets' && (status === 401 || status === 403);
 }
 
-/** Whether any of the operations checks the token. */
 function needsToken(operations: readonly Operation[] | undefined): boolean {
   return operations === undefined || operations.some((operation) => findPermission(operation).text !== 'none');
 }
@@ -140,10 +139,8 @@ function describeRights({ kind }: Target, { is_management, rights }: TokenInfo):
   if (is_management === true) return 'may do everything';
   if (kind === 'scheduler') return describeRules(rights ?? {});
   if (kind !== 'secrets' || rights === null) return 'the service does not say what it may do';
-  const pathsWith = (wanted: readonly string[]) => {
-    const paths = Object.entries(rights).filter(([, list]) =>
-      [list].flat().some((one) => wanted.includes(String(one))),
-    );
+  const pathsWith = (names: readonly string[]) => {
+    const paths = Object.entries(rights).filter(([, list]) => [list].flat().some((one) => names.includes(String(one))));
     return paths.length === 0 ? 'nothing' : paths.map(([path]) => path).join(', ');
   };
   return `may read ${pathsWith(['read', 'list', 'root'])}; may write ${pathsWith(WRITES)}`;

@@ -139,7 +139,6 @@ interface CheckContext extends Pick<WorkContext, 'redactor' | 'clock'>, Pick<Thr
   readonly known: readonly SourceDefinition[];
 }
 
-/** Checks one target: reachable, tokens, rate limit, clock, and each source. */
 async function checkTarget(context: CheckContext, target: Target): Promise<readonly Check[]> {
   const { redactor, clock, files, clients, known, tokenDays } = context;
   const list = createCheckList(target.name, redactor);

@@ -68,8 +68,9 @@ export async function probeTarget(client: ServiceClient, known: readonly SourceD
         : explainError(asked, error);
     return { source, ...explained, detail: redactor.text(detail) };
   });
-  const telling = listTelling(probes);
   const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
+  // These show what the token may do. The server says what it is without a token as well, and a refusal is no failure of that source.
+  const telling = answered.filter(({ source }) => source !== servers);
   const isLacking = await lacksExplorer(client, probes);
   return {
     answer,
@@ -90,11 +91,7 @@ interface Asked {
 }
 
 function explainSuccess({ target, source, engines }: Asked, unknown: readonly UnknownPart[]): Explanation {
-  const { paths, hasUnnameable } = findEngines(
-    source === meshRoles ? engines : [],
-    ENGINES.mesh.type,
-    meshMounts(target),
-  );
+  const { paths, hasUnnameable } = findEngines(target, source === meshRoles ? engines : [], 'mesh');
   if (unknown.length > 0) {
     const parts = unknown.map(describePart).join('; ');
     return { availability: 'partial', detail: `partial: ${stripControls(parts)}` };
@@ -157,9 +154,10 @@ const UNNAMEABLE = /[$?#%{}\\\p{Cc}]|(?:^|\/)\.\.?(?:\/|$)/u;
 const UNNAMEABLE_PLACE =
   'at a path with one of `$?#%{}\\`, a control character, or a part `..`; move it with `vault secrets move`';
 
-/** The paths of the engines of a type that a target does not name, and whether there are others, which it cannot name. */
-function findEngines(engines: Engines, type: string, named: readonly string[]) {
-  const other = (engines ?? []).filter((engine) => engine.type === type && !named.includes(engine.path));
+/** The paths of the engines for a mount that a target does not name, and whether there are others, which it cannot name. */
+function findEngines({ mounts }: Target, engines: Engines, mount: keyof typeof ENGINES) {
+  const named = [mounts[mount]].flat();
+  const other = (engines ?? []).filter(({ type, path }) => type === ENGINES[mount].type && !named.includes(path));
   const paths = other.map(({ path }) => path).filter((path) => !UNNAMEABLE.test(path));
   return { paths, hasUnnameable: paths.length < other.length };
 }
@@ -173,8 +171,8 @@ const formatPaths = (paths: readonly string[]) => `[${paths.map(formatPath).join
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
 function explainMount({ target, source, engines }: Asked): Explanation {
   const mount = source === meshRoles ? 'mesh' : 'keymgmt';
-  const { title, type } = ENGINES[mount];
-  const { paths: elsewhere, hasUnnameable } = findEngines(engines, type, [target.mounts[mount]].flat());
+  const { title } = ENGINES[mount];
+  const { paths: elsewhere, hasUnnameable } = findEngines(target, engines, mount);
   const [first] = elsewhere;
   if (first !== undefined) {
     const found = mount === 'mesh' && elsewhere.length > 1 ? elsewhere : first;
@@ -230,14 +228,6 @@ function findCommonError(
 ): ServiceError | undefined {
   const errors = [...probes.map(({ error }) => error), ...((info ?? refusal) ? [refusal] : [])];
   return errors.every((error) => error && isSuch(error)) ? errors[0] : undefined;
-}
-
-/**
- * The probes whose answers show what the token may do. The server says what it is without a token as well, and a refusal is no
- * failure of that source.
- */
-function listTelling(probes: readonly SourceProbe[]): readonly SourceProbe[] {
-  return probes.filter(({ source, isOwnFault }) => !isOwnFault && source !== servers);
 }
 
 /** Failures that a right or a name decides. Every other one is of the server, or of something in front of it. */

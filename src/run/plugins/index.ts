@@ -53,11 +53,9 @@ export async function loadDefinitions(
   return { sources, playbooks: await loadPlaybooks(config, playbooks) };
 }
 
-/** The definitions for these jobs. */
 export function loadJobDefinitions(config: Config, jobs: readonly Job[]): Promise<Definitions> {
-  return loadDefinitions(config, {}, (name) =>
-    jobs.some(({ playbooks }) => playbooks.some((one) => one.name === name)),
-  );
+  const used = new Set(jobs.flatMap(({ playbooks }) => playbooks.map(({ name }) => name)));
+  return loadDefinitions(config, {}, (name) => used.has(name));
 }
 
 async function loadPlugin(file: string, field: string, usesPlaybook: (name: string) => boolean): Promise<Plugin> {

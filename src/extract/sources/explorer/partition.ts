@@ -93,9 +93,7 @@ async function fetchFirstPage({ client }: ExtractContext, args: OperationArgs<ty
 const OVERLOAD_FAILURES: readonly FailureKind[] = ['server', 'timeout', 'truncated', 'too-large'];
 
 export function isOverload(error: unknown): error is ServiceError {
-  return (
-    error instanceof ServiceError && OVERLOAD_FAILURES.includes(error.failure) && error.details.notProcessed !== true
-  );
+  return error instanceof ServiceError && OVERLOAD_FAILURES.includes(error.failure) && !error.details.notProcessed;
 }
 
 function ignoreOverload(error: unknown): undefined {

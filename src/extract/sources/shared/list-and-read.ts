@@ -106,7 +106,7 @@ export function leavePart({ landing }: Pick<ExtractContext, 'landing'>, column: 
  */
 export async function readParts<T>(
   items: readonly T[],
-  { toPart, isRefusal = isForbidden }: Parts<T>,
+  { toPart, isRefusal = ({ failure }) => failure === 'forbidden' }: Parts<T>,
   onUnknown: OnUnknown,
   read: (item: T) => Promise<unknown>,
   forEach: ExtractContext['forEachLimited'] = forEachInTurn,
@@ -133,8 +133,6 @@ export function toUnknown(part: Part, reason: string): UnknownPart {
   const where = part.within ? `in ${part.within.column} ${part.within.value}: ` : '';
   return { ...part, reason: `${where}${reason}` };
 }
-
-const isForbidden = ({ failure }: ServiceError): boolean => failure === 'forbidden';
 
 /** Failures that concern every part: a token that is not valid, a rate limit, a broken network. */
 const COMMON: readonly FailureKind[] = [

@@ -6,30 +6,24 @@ import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
 import { listItems } from '../../../services/response.ts';
 import { CANNOT_LIST, listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
-import {
-  type ExtractContext,
-  type OnUnknown,
-  optionalString,
-  requiredString,
-  type SourceDefinition,
-} from '../source.ts';
+import { type ExtractContext, optionalString, requiredString, type SourceDefinition } from '../source.ts';
 import { assertServiceAnswers, describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
 
-export type ListedVolume = ReturnType<typeof parseListedVolume>;
+export type ListedVolume = ReturnType<typeof parseVolume>;
 
 export async function fetchVolumes(context: ExtractContext) {
   const { items, ...list } = await listAll(context, scheduler.volumes.list, { type: 'csi' });
-  return { ...list, volumes: items.map(parseListedVolume) };
+  return { ...list, volumes: items.map(parseVolume) };
 }
 
 /** The volumes of the first answer, for checks of access. */
 export async function callVolumes(client: ServiceClient) {
   const response = await client.call(scheduler.volumes.list, { type: 'csi' });
-  return { response, volumes: listItems(scheduler.volumes.list, response).map(parseListedVolume) };
+  return { response, volumes: listItems(scheduler.volumes.list, response).map(parseVolume) };
 }
 
 /** An item of a list, or what a read returns. @throws TidemarkError DATA where it has no ID, or what it refers to is no text */
-export function parseListedVolume(item: unknown, row: number) {
+export function parseVolume(item: unknown, row: number) {
   const id = requiredString(item, 'ID', 'volumes', row);
   const [namespace = null, plugin = null] = ['Namespace', 'PluginID', 'ExternalID'].map((field) =>
     optionalString(item, field, 'volumes', row),
@@ -44,7 +38,7 @@ export function pluginSource(name: string, operation: Operation): SourceDefiniti
     kind: 'scheduler',
     operations: [listPlugins, scheduler.volumes.list, operation],
     extract: (context) => extractByPlugin(context, operation),
-    checkAccess: (client, onUnknown) => checkPluginAccess(client, operation, onUnknown),
+    checkAccess: checkByPlugin(operation),
   };
 }
 
@@ -226,20 +220,22 @@ export async function createPluginLookup(context: ExtractContext) {
 }
 
 /** Lists volumes, then what each plugin has. */
-async function checkPluginAccess(client: ServiceClient, operation: Operation, onUnknown: OnUnknown) {
-  const { response, volumes } = await callVolumes(client);
-  const plugins = describePlugins(volumes, new Map(), new Set());
-  const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
-  const failures: ServiceError[] = [];
-  for (const plugin of plugins) {
-    const list = (namespace: Namespace) => client.call(operation, { plugin_id: plugin.id, ...size, ...namespace });
-    const answer = await inNamespaces(client, plugin, list);
-    if (!(answer instanceof ServiceError) || isRejection(answer)) continue;
-    if (CANNOT_LIST.test(answer.serviceMessage) && isHealthy(plugin.item)) continue;
-    failures.push(answer);
-    onUnknown({ column: 'plugin_id', value: plugin.id, reason: describeFailure(answer) });
-  }
-  const refused = failures.find(({ failure }) => failure === 'forbidden');
-  if (refused && failures.length === plugins.length) throw refused;
-  return response;
+function checkByPlugin(operation: Operation): SourceDefinition['checkAccess'] {
+  return async (client, onUnknown) => {
+    const { response, volumes } = await callVolumes(client);
+    const plugins = describePlugins(volumes, new Map(), new Set());
+    const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
+    const failures: ServiceError[] = [];
+    for (const plugin of plugins) {
+      const list = (namespace: Namespace) => client.call(operation, { plugin_id: plugin.id, ...size, ...namespace });
+      const answer = await inNamespaces(client, plugin, list);
+      if (!(answer instanceof ServiceError) || isRejection(answer)) continue;
+      if (CANNOT_LIST.test(answer.serviceMessage) && isHealthy(plugin.item)) continue;
+      failures.push(answer);
+      onUnknown({ column: 'plugin_id', value: plugin.id, reason: describeFailure(answer) });
+    }
+    const refused = failures.find(({ failure }) => failure === 'forbidden');
+    if (refused && failures.length === plugins.length) throw refused;
+    return response;
+  };
 }

@@ -61,9 +61,8 @@ export async function fetchPages<O extends Operation>(context: ExtractContext, o
 
 /** The items with their IDs, for `listThenRead`. */
 export function listKeys(pages: readonly SnapshotPage[]) {
-  return pages
-    .flatMap(({ items }) => items)
-    .map((item, row) => ({ key: requiredString(item, 'id', 'list', row), item }));
+  const all = pages.flatMap(({ items }) => items);
+  return all.map((item, row) => ({ key: requiredString(item, 'id', 'list', row), item }));
 }
 
 /**
