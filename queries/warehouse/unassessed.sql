@@ -1,11 +1,12 @@
 -- grain: one row per target and reason why some rules cannot be assessed now
--- parameters: $now, $stale_hours, $targets: a JSON list of target names, $rules: a JSON list of {rule, sources, elsewhere}
+-- parameters: $now, $stale_hours, $targets: a JSON list of {target, sources}: those of its sources that the rules read,
+--   $rules: a JSON list of {rule, sources, elsewhere}
 -- A rule concerns the targets for which all of its sources were ever pulled, if what it reads of other targets was.
 with
   rules as (
     select unnest(from_json($rules, '[{"rule": "varchar", "sources": ["varchar"], "elsewhere": ["varchar"]}]'), recursive := true)
   ),
-  targets as (select unnest(from_json($targets, '["varchar"]')) as target),
+  targets as (select unnest(from_json($targets, '[{"target": "varchar", "sources": ["varchar"]}]'), recursive := true)),
   needed as (
     select rule, len(sources) as wanted, len(elsewhere) as wanted_elsewhere, unnest(sources) as source
     from rules
@@ -63,9 +64,10 @@ with
     where broken is null and last_assessed_at < $now::timestamptz - to_seconds($stale_hours * 3600)
     group by target
     union
-    select target, 'never pulled'
-    from targets
-    anti join source_state using (target)
+    select target, if(target in (select target from source_state), 'never pulled: ' || string_agg(source, ', ' order by source), 'never pulled')
+    from (select target, unnest(sources) as source from targets)
+    anti join source_state using (target, source)
+    group by target
   )
 select target, reason
 from reasons

@@ -63,7 +63,12 @@ with
       from policies
     ) as policies
       on policies.kind = keyed.kind
-      and (policies.name = keyed.name or (policies.kind = 'tool' and keyed.name = 'terraform or opentofu'))
+      and (
+        policies.name = keyed.name
+        or (policies.kind = 'tool' and keyed.name = 'terraform or opentofu')
+        -- Registries show `Azure`, and Terraform writes `azure`.
+        or (policies.kind = 'provider' and lower(policies.name) = lower(keyed.name))
+      )
   ),
   said as (
     select

@@ -166,12 +166,13 @@ async function takeSample(attempt: Attempt, accepted?: { readonly response: unkn
   }
 }
 
-/** Whether a read shows that its subject is gone, and why that is not proven. */
+/** Of a read that found its subject. */
 const PRESENT = { isAbsent: false, unproven: undefined as string | undefined };
 
 /**
- * Verifies every absence in the results of a guard. "Not found" may also mean that the token lost a permission or that a replica
- * lags, so it proves nothing without a list that answers, is plausible and lacks the subject.
+ * Verifies every absence in the results of a guard: whether a read shows that its subject is gone, and why that is not proven. "Not
+ * found" may also mean that the token lost a permission or that a replica lags, so it proves nothing without a list that answers, is
+ * plausible and lacks the subject.
  */
 export async function verifyAbsence(results: ReadResults, attempt: Observed) {
   let { isAbsent, unproven } = PRESENT;

@@ -124,28 +124,35 @@ export class DocumentedCommand extends Command {
 export const MOMENT = 'yesterday, last monday, -7d, a date, a time or a run';
 
 /** A parser of a number without a sign. @param bounds what the message says */
-export const unsigned = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/u) => {
+export const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/u) => {
   return (text: string): number => {
     if (pattern.test(text) && Number(text) <= max) return Number(text);
     throw new InvalidArgumentError(`must be ${bounds}`);
   };
 };
-const fromOne = (max: number) => unsigned(`a whole number from 1 to ${max}`, max, /^[1-9]\d*$/u);
+const fromOne = (max: number) => whole(`a whole number from 1 to ${max}`, max, /^[1-9]\d*$/u);
 
-export const wholeNumber = unsigned('a whole number of 0 or more');
-export const positiveNumber = unsigned('a whole number above 0', undefined, /^[1-9]\d*$/u);
+export const wholeNumber = whole('a whole number of 0 or more');
+export const positiveNumber = whole('a whole number above 0', undefined, /^[1-9]\d*$/u);
 export const shards = fromOne(MAX_SHARDS);
 export const seconds = fromOne(MAX_SECONDS);
 /** 0 selects a free one. */
-export const port = unsigned('a port from 0 to 65535', 65_535);
-export const days = unsigned('a whole number from 0 to 3650', 3650);
-export const percentage = unsigned('above 0 and at most 100', 100, /^(?!0+(?:\.0+)?$)\d+(?:\.\d+)?$/u);
+export const port = whole('a port from 0 to 65535', 65_535);
+export const days = whole('a whole number from 0 to 3650', 3650);
 
 export function timestamp(text: string): Date {
   const date = parseTimestamp(text);
   const year = date?.getUTCFullYear() ?? 0;
   if (date && year >= 1000 && year < 9000) return date; // those of the days around it must have four digits as well
   throw new InvalidArgumentError('must be a timestamp such as 2026-11-20 or 2026-11-20T02:15:00Z');
+}
+
+export function percentage(text: string): number {
+  const value = Number(text);
+  if (!/^\d+(?:\.\d+)?$/u.test(text) || value <= 0 || value > 100) {
+    throw new InvalidArgumentError('must be above 0 and at most 100');
+  }
+  return value;
 }
 
 /** Parser of a repeatable option, or of words. @throws TidemarkError USAGE if the text is not NAME=VALUE. */

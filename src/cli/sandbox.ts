@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { type DefineCommand, port, positiveNumber, unsigned, wholeNumber } from './define.ts';
+import { type DefineCommand, port, positiveNumber, whole, wholeNumber } from './define.ts';
 import { loadSandbox, type StartOptions } from './demo-services.ts';
 
 export const define: DefineCommand = (command) =>
@@ -17,7 +17,7 @@ export const define: DefineCommand = (command) =>
     .choice('--flavor <flavor>', 'hashicorp for the behaviour of the real products', ['spec', 'hashicorp'])
     .runs(() => import('./sandbox.ts'), 'serve');
 
-const seedNumber = unsigned('a whole number, or `hostile`');
+const seedNumber = whole('a whole number, or `hostile`');
 const parseSeed = (text: string) => (text === 'hostile' ? text : seedNumber(text));
 
 type SandboxFlags = Omit<StartOptions, 'start'> & { readonly latency?: number; readonly days: number };

@@ -1,6 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { completeSql, readNames } from '../ask/query/completion.ts';
 import { type QueryRequest, queryConfig } from '../ask/query/protocol.ts';
@@ -10,8 +7,7 @@ import type { Config } from '../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../core/abort.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { ignoreMissing, writeFileAtomic } from '../core/fs.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { printError } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
@@ -19,6 +15,7 @@ import { isTerminated } from '../warehouse/sql-params.ts';
 import { parseParam } from './define.ts';
 import { readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
+import { HISTORY_LENGTH, openHistory } from './shell-history.ts';
 
 /** What the shell starts with; its commands change it. */
 export interface ShellSettings {
@@ -70,33 +67,6 @@ export async function runShell(context: Context, config: Config, settings: Shell
   }
   context.stdout('\n');
   if (typed) await history.write(typed);
-}
-
-const HISTORY_LENGTH = 1_000;
-
-/**
- * The lines that were typed, the newest first, and what writes newer ones to the file. The shell works without a history: a home folder may be
- * missing or read-only.
- */
-async function openHistory({ env, log }: Pick<Context, 'env' | 'log'>) {
-  const warn = (error: unknown) => log.warn(`the history is not kept: ${errorMessage(error)}`);
-  try {
-    const file = findHistoryFile(env);
-    const text = (await readFile(file, 'utf8').catch(ignoreMissing)) ?? '';
-    return {
-      lines: text.split('\n').filter(Boolean).slice(-HISTORY_LENGTH).reverse(),
-      write: (lines: readonly string[]) => writeFileAtomic(file, `${[...lines].reverse().join('\n')}\n`).catch(warn),
-    };
-  } catch (error) {
-    warn(error);
-    return { lines: [], write: async () => {} };
-  }
-}
-
-/** `$XDG_STATE_HOME/tidemark/history`, by default `~/.local/state/tidemark/history`. */
-function findHistoryFile(env: Context['env']): string {
-  const state = env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state');
-  return join(state, 'tidemark', 'history');
 }
 
 function complete(line: string, names: Parameters<typeof completeSql>[1]): [string[], string] {

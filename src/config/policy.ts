@@ -69,7 +69,11 @@ const MODULE =
 
 export const policySchema = z.strictObject({
   tools: z.strictObject({ terraform: entry, opentofu: entry }).partial().optional(),
-  providers: addresses(PROVIDER, 'registry.terraform.io/hashicorp/aws'),
+  providers: addresses(PROVIDER, 'registry.terraform.io/hashicorp/aws').refine(
+    (providers = {}) =>
+      new Set(Object.keys(providers).map((name) => name.toLowerCase())).size === Object.keys(providers).length,
+    'has an address twice: those of providers are the same in any case',
+  ),
   modules: addresses(MODULE, 'registry.terraform.io/terraform-aws-modules/vpc/aws'),
   products: z
     .strictObject({ vault: entry, nomad: entry, consul: entry, autoscaler: entry, platform: entry })
@@ -96,10 +100,7 @@ export function readPolicy(file: string, options: Partial<typeof REGULAR_FILE> =
   const said = readYamlFile(file, policySchema, options);
   const { tools: tool, providers: provider, modules: module, products: product } = said;
   const rows = Object.entries({ tool, provider, module, product }).flatMap(([kind, entries = {}]) =>
-    // Terraform reads the address of a provider in any case, as `full_source` does.
-    Object.entries(entries).flatMap(([name, each]) =>
-      toRows(kind, kind === 'provider' ? name.toLowerCase() : name, each ?? {}),
-    ),
+    Object.entries(entries).flatMap(([name, each]) => toRows(kind, name, each ?? {})),
   );
   if (rows.length > 0) return rows;
   // Such as one that a full disk or a failed template has emptied: its findings would all be resolved.

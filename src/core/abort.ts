@@ -21,7 +21,7 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]) {
     source.addEventListener('abort', follow);
   }
   return {
-    signal: controller.signal as AbortSignal, // with its type: that of an inferred one cannot be named in the declarations
+    signal: controller.signal as AbortSignal, // the inferred type has no name that the declarations of the library could use
     /** Aborts this signal alone. */
     abort: (reason?: unknown) => controller.abort(reason),
     release: () => {

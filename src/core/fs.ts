@@ -86,7 +86,10 @@ export async function findFileFault(file: string, bytes: number, sha256?: string
   if (!entry) return 'is missing';
   if (!entry.isFile()) return 'is not a file';
   if (entry.size !== bytes) return `has ${entry.size} bytes instead of ${bytes}`;
-  return sha256 === undefined || (await hashFile(file)) === sha256 ? undefined : 'has another checksum';
+  if (sha256 === undefined) return undefined;
+  const actual = await hashFile(file).catch(ignoreMissing);
+  if (actual === undefined) return 'is missing';
+  return actual === sha256 ? undefined : 'has another checksum';
 }
 
 /** For `catch`: what does not exist is undefined. @throws every other error */

@@ -122,9 +122,10 @@ function createDispatcher(
   });
 }
 
-/** An IPv6 address as a URL has it: undici would take its last group for a port. */
+/** An IPv6 address as a URL has it, with its port if it has brackets: undici would take its last group for a port. */
 function toUrlHost(name: string): string {
-  return isIPv6(name) ? new URL(`http://[${name}]`).hostname : name;
+  const url = `tcp://${isIPv6(name) ? `[${name}]` : name}`;
+  return url.includes('[') && URL.canParse(url) ? new URL(url).host : name;
 }
 
 /** The URL of a proxy, or ''. Without a scheme it is an HTTP proxy, as in curl. It may contain a password, so no message shows it. */

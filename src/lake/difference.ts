@@ -164,7 +164,7 @@ function columnParts(relation: Relation, { relation: held }: TableDesign): Parts
       .map((name) => hashedColumn({ name, type: types.get(name) ?? '' }))
       .join(', '),
     content: comparedColumns({
-      columns: held.columns.map(({ field, type }) => ({ name: field, type, comment: '' })),
+      columns: held.columns.map(({ field, type }) => ({ name: field, type })),
       computed: relation.computed.map((name) => held.columns.find((column) => column.name === name)?.field ?? name),
     }).join(', '),
     same: held.identity.map((field) => compare(field, 'not distinct')).join(' and '),

@@ -218,8 +218,13 @@ function isUnknown({ part }: Table, landings: readonly Pick<Landed, 'manifest' |
 const listSql = (values: readonly (string | null)[]): string =>
   `[${values.map((value) => (value === null ? 'null' : quoteLiteral(value))).join(', ')}]`;
 
+interface ComparedTable {
+  readonly columns: readonly Pick<Column, 'name' | 'type'>[];
+  readonly computed: readonly string[];
+}
+
 /** The columns whose change makes a version. */
-export function comparedColumns({ columns, computed }: Pick<Table, 'columns' | 'computed'>): readonly string[] {
+export function comparedColumns({ columns, computed }: ComparedTable): readonly string[] {
   const extra = withoutComputedFields('extra', computed);
   return columns
     .filter(({ name }) => !computed.includes(name))

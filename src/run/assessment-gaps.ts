@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Severity } from '../core/choices.ts';
-import { fitsTarget } from '../extract/sources/source.ts';
+import { hasSource } from '../extract/sources/source.ts';
 import { atOrAbove, type Rule } from '../tell/findings/rules.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { loadDefinitions } from './plugins/index.ts';
@@ -14,18 +14,22 @@ export interface AssessedView extends OpenWarehouse {
   readonly rules: readonly Rule[];
 }
 
-/** Why findings of this severity may be missing: incomplete sources, rules without an assessment, targets never pulled. */
+/** Why findings of this severity may be missing: incomplete sources, rules without an assessment, targets or sources never pulled. */
 export async function findAssessmentGaps(view: AssessedView, severity: Severity): Promise<readonly string[]> {
   const { database, files, config, now, rules } = view;
   const relevant = rules.filter(({ worst }) => atOrAbove(severity).includes(worst));
   const requiredSources = new Set(relevant.flatMap((rule) => [...rule.sources, ...rule.elsewhere]));
   const definitions = await loadDefinitions(config, {}, () => false);
   const needed = definitions.sources.filter(({ name }) => requiredSources.has(name));
-  const selected = config.targets.filter(({ name }) => view.targets.includes(name));
-  const targets = selected.filter((target) => needed.some((source) => fitsTarget(source, target)));
+  const targets = config.targets
+    .filter(({ name }) => view.targets.includes(name))
+    .map((target) => ({
+      target: target.name,
+      sources: needed.filter((source) => hasSource(target, source)).map(({ name }) => name),
+    }));
   const rows = await database.rows(files.read('warehouse/unassessed'), {
     now,
-    targets: JSON.stringify(targets.map(({ name }) => name)),
+    targets: JSON.stringify(targets.filter(({ sources }) => sources.length > 0)),
     stale_hours: config.thresholds.staleHours,
     rules: JSON.stringify(relevant.map(({ name: rule, sources, elsewhere }) => ({ rule, sources, elsewhere }))),
   });

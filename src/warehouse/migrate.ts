@@ -1,11 +1,12 @@
+import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
-import { type Thresholds, thresholds as thresholdsSchema } from '../config/schema.ts';
 import { discoverFiles, PACKAGE_ROOT } from '../core/paths.ts';
 import { sha256 } from '../core/sha256.ts';
 import { renderChangesViews } from './changes.ts';
-import { blameOwn, type Database, firstLine, isQueryError, type Statements } from './database.ts';
+import { blameOwn, type Database, isQueryError } from './database.ts';
+import { type Connection, DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
 import { createSqlFiles, parseHeader, quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
-import { fillParams, thresholdParams } from './sql-params.ts';
+import { fillParams } from './sql-params.ts';
 import {
   type Addition,
   type Column,
@@ -20,8 +21,6 @@ import {
   type Table,
   withAdditions,
 } from './tables.ts';
-
-const DEFAULT_THRESHOLDS: Thresholds = thresholdsSchema.parse({});
 
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'];
@@ -81,46 +80,6 @@ async function defineFor(database: Connection, files: SqlFiles, tables: readonly
   }
   const names = listDefinitions(files, 'where it is missing');
   await database.script(names.map((name) => files.render(`warehouse/${name}`, { scope: 'temp ' })).join('\n'));
-}
-
-/** Where definitions are made: in the warehouse, or for one connection to a warehouse that an earlier version wrote. */
-type Scope = '' | 'temp ';
-
-type Connection = Pick<Statements, 'script'>;
-
-/** A query of `queries/deadlines/` as a macro. */
-type Kind = Readonly<ReturnType<typeof renderDeadlines>[number]>;
-
-/** The queries of `queries/deadlines/`, with these thresholds. `name`: of the macro. */
-export function renderDeadlines(files: SqlFiles, values: Thresholds, scope: Scope = '') {
-  return [...discoverFiles(files.roots, 'queries/deadlines', '.sql').keys()].map((kind) => {
-    const name = quoteIdent(`deadlines_of_${kind}`);
-    const parts = { scope, name, file: quoteLiteral(`queries/deadlines/${kind}.sql`) };
-    /** The macro of a query that fails, which a user may have written: a row whose end is not known. */
-    const renderUnknown = (error: unknown) =>
-      files.render('warehouse/deadlines_unknown', { ...parts, problem: quoteLiteral(firstLine(error)) });
-    try {
-      const text = files.read(`deadlines/${kind}`).replaceAll('$as_of', 'at_time');
-      const query = fillParams(text, thresholdParams(values)).replace(/;$/u, '');
-      return { name, sql: files.render('warehouse/deadlines_kind', { ...parts, query }), renderUnknown };
-    } catch (error) {
-      return { name, sql: renderUnknown(error), renderUnknown };
-    }
-  });
-}
-
-/** Makes `deadlines_at` of them. */
-export async function defineDeadlines(
-  database: Connection,
-  files: SqlFiles,
-  kinds: readonly Kind[],
-  scope: Scope = '',
-) {
-  for (const { sql, renderUnknown } of kinds) {
-    await database.script(sql).catch((error: unknown) => database.script(renderUnknown(error)));
-  }
-  const rows = kinds.map(({ name }) => `from ${name}(at_time)`).join('\nunion all\n');
-  await database.script(files.render('warehouse/deadlines_at', { scope, kinds: rows }));
 }
 
 /** The end of the digest of a migration: what a version declares, whatever the thresholds and the policy of an organization. */

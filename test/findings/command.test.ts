@@ -156,7 +156,8 @@ describe('tidemark findings', () => {
   });
 
   test('--fail-on with --state new or open counts only those', async () => {
-    const code = async (state: string) => (await findings(directory, ['--fail-on', 'critical', '--state', state])).exit;
+    const args = ['--rule', 'management-role', '--fail-on', 'critical', '--state'];
+    const code = async (state: string) => (await findings(directory, [...args, state])).exit;
     expect([await code('new'), await code('open')]).toEqual([0, 5]);
   });
 
@@ -192,7 +193,7 @@ describe('what --fail-on cannot know', () => {
   });
 
   test('nothing, where only sources fail whose findings never reach the severity', async () => {
-    const { exit, stderr } = await gate(async (warehouse) => {
+    const failOn = await publish(async (warehouse) => {
       await warehouse.pull(LAST, 'vault', 'mesh_roles');
       await warehouse.pull(LAST, 'acme', 'agents');
       await warehouse.pull(LAST, 'acme', 'agent_pools');
@@ -200,10 +201,22 @@ describe('what --fail-on cannot know', () => {
       await warehouse.fail(LAST, 'acme', 'saved_view_rows');
       await warehouse.evaluate(LAST);
     });
+    const { exit, stderr } = await failOn('critical', '--rule', 'management-role', '--rule', 'dead-saved-view');
     expect(stderr).toMatch(
       /^warning: acme: not assessed since 2026-11-19: .*\bdead-saved-view\b.*: source saved_view_rows is failed\n$/u,
     );
     expect(exit).toBe(0);
+  });
+
+  test('a source that was never pulled of a target that has it', async () => {
+    const failOn = await publish(async (warehouse) => {
+      await warehouse.pull(LAST, 'vault', 'mesh_roles');
+      await warehouse.evaluate(LAST);
+    });
+    expect(await failOn('info', '--rule', 'management-role', '--rule', 'retired-key')).toMatchObject({
+      exit: 1,
+      stderr: expect.stringContaining('vault: never pulled: key_distributions, keys'),
+    });
   });
 
   test('a target that was never pulled matters only to rules about its own sources', async () => {

@@ -9,7 +9,7 @@ import { tempFolder } from '../helpers/temp.ts';
 const NOW = ['--now', '2026-11-20T02:15:00Z'];
 const POLICY = { Name: 'ro', Description: '', Rules: 'node { policy = "read" }', CreateIndex: 1, ModifyIndex: 1 };
 
-/** A scheduler that lists one policy, and not `anonymous`. A run and `findings --fail-on critical` against it. */
+/** A scheduler that lists one policy, and not `anonymous`. A run and `findings --fail-on critical` of its rule. */
 async function gate(target: string, unlisted: Readonly<Record<string, unknown>> = {}) {
   const server = await startServer((request, response) => {
     response.setHeader('content-type', 'application/json');
@@ -30,7 +30,7 @@ async function gate(target: string, unlisted: Readonly<Record<string, unknown>> 
   await startWithEmptyWarehouse(join(folder, 'data'));
   const run = await cli(['run', 'policies', ...NOW], { cwd: folder });
   expect(run.exit, run.stderr).toBe(0);
-  const listed = await cli(['findings', '--fail-on', 'critical', ...NOW], { cwd: folder });
+  const listed = await cli(['findings', '--rule', 'anonymous-write', '--fail-on', 'critical', ...NOW], { cwd: folder });
   const report = await cli(['sql', 'select rule, reason from unassessed_rules', '--format', 'json', ...NOW], {
     cwd: folder,
   });

@@ -302,7 +302,7 @@ modules: { registry.terraform.io/acme/vpc/aws: { minimum: 5.0.0 } }`);
   expect(await subjects('below-minimum-module')).toEqual(['w0']);
 });
 
-test('a provider is the same in any case: registries show `Azure`, and states have `azure`', async () => {
+test('the policy of a provider is for its address in any case: registries show `Azure`, and states have `azure`', async () => {
   const warehouse = await createWithPolicy(
     'providers: { registry.terraform.io/Azure/azapi: { minimum: 2.0.0, recommended: 2.5.0 } }',
   );

@@ -295,7 +295,7 @@ describe('proxies', () => {
     await direct.client.close();
   });
 
-  it.each(['::1', 'localhost, 0:0::1', '[::1]:49999'])(
+  it.each(['::1', 'fe80::1%eth0, 0:0::1', '[0:0::1]', '[::1]:49999'])(
     'are not asked for an IPv6 address of NO_PROXY: %s',
     async (names) => {
       const through = await proxy(Number.POSITIVE_INFINITY);

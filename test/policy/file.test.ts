@@ -101,6 +101,10 @@ test.each([
   ['tools:\n  opentofu: {}', '2: tools.opentofu: needs a minimum, a recommended version or a denied range'],
   ['providers:\n  aws: { minimum: 1.0.0 }', `2: providers.aws: ${FULL}/hashicorp/aws`],
   ['providers:\n  hashicorp/aws: { minimum: 1.0.0 }', `2: providers["hashicorp/aws"]: ${FULL}/hashicorp/aws`],
+  [
+    'providers:\n  ghcr.io/Azure/azapi: { minimum: 1.0.0 }\n  ghcr.io/azure/azapi: { minimum: 2.0.0 }',
+    '2: providers: has an address twice: those of providers are the same in any case',
+  ],
   ['modules:\n  acme/vpc/aws: { minimum: 1.0.0 }', `2: modules["acme/vpc/aws"]: ${FULL}/terraform-aws-modules/vpc/aws`],
   [
     'products:\n  vault:\n    denied:\n      - { versions: "~> 1.5", reason: x }',

@@ -37,7 +37,7 @@ describe('the archive and the index', () => {
     expect(await readFile(join(archived, 'drift.json'), 'utf8')).toBe('whole');
   });
 
-  it('lose what a table no longer has once, where two processes write the report', async () => {
+  it('are removed by several processes at once without an error', async () => {
     const out = await tempFolder();
     for (let table = 0; table < 50; table++) await writeFile(join(out, `drift.t${table}.csv`), '');
     const remove = () => removeObsolete(out, 'drift', new Set());

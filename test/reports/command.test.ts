@@ -116,12 +116,12 @@ describe('tidemark report', () => {
       config.subjectPages = 20;
     });
     const words = ['report', 'drift', '--out', 'shared'];
-    const runs = await Promise.all([1, 2, 3].map(() => place.tidemark(words)));
-    await place.configure((config) => {
-      config.subjectPages = 0;
-    });
+    const runs = await Promise.all([1, 2, 3].map(() => place.tidemark(words))).finally(() =>
+      place.configure((config) => {
+        config.subjectPages = 0;
+      }),
+    );
     expect(runs.map(({ exit, stderr }) => [exit, stderr.includes('error')])).toEqual(runs.map(() => [0, false]));
-    expect(await readdir(join(place.folder, 'shared'))).not.toContainEqual(expect.stringMatching(/^tidemark-query-/u));
     expect(await readdir(join(place.folder, 'shared', 'subjects'))).toHaveLength(20);
   });
 

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { allInOrder } from '../../src/core/all-in-order.ts';
 import { interrupts } from '../../src/core/interrupts.ts';
-import { shareConnections } from '../../src/tell/reports/data.ts';
+import { shareConnections } from '../../src/tell/reports/connections.ts';
 import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 import { until } from '../helpers/until.ts';
 

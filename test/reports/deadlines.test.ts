@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { thresholds } from '../../src/config/schema.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
-import { defineDeadlines, renderDeadlines } from '../../src/warehouse/migrate.ts';
+import { defineDeadlines, renderDeadlines } from '../../src/warehouse/deadlines.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { setEarlierVersion } from '../helpers/change-warehouse.ts';
 import { createReportWarehouse, type ReportWarehouse } from '../helpers/report-warehouse.ts';

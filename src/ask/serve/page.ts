@@ -58,8 +58,12 @@ export function sendJson({ response }: Exchange, value: unknown): void {
   response.end(`${JSON.stringify(value)}\n`);
 }
 
-/** What a template shows; the layout (`reports/partials/site.hbs`) shows `title`, and `about` where there is one. */
-type PageData = Readonly<Record<string, unknown>> & { readonly title: string };
+/** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
+interface PageData {
+  readonly title: string;
+  readonly about?: string;
+  readonly [name: string]: unknown;
+}
 
 /** Sends a page. `template` names a file of `reports/serve/`. */
 export async function renderPage(exchange: Exchange, template: string, data: PageData, status = 200): Promise<void> {

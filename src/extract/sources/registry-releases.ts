@@ -144,10 +144,8 @@ async function discover(client: ServiceClient) {
 
 function moveTo({ url }: Target, path: string, service: string, named: string): string {
   const base = `${url}/`;
-  const resolve = (to: string) => (URL.canParse(to, base) ? new URL(to, base).href.replace(/(?<!\/)\/*$/u, '/') : '');
-  // A gateway that adds a path to the address of a registry does not add it to the paths that the registry names.
-  const to = [named, named.replace(/^\/(?!\/)/u, '')].map(resolve).find((address) => address.startsWith(base));
-  if (to !== undefined) return path.replace(/^\/v1\/\w+\//u, () => `/${to.slice(base.length)}`);
+  const to = URL.canParse(named, base) ? new URL(named, base).href.replace(/(?<!\/)\/*$/u, '/') : '';
+  if (to.startsWith(base)) return path.replace(/^\/v1\/\w+\//u, () => `/${to.slice(base.length)}`);
   throw new TidemarkError('DATA', `the registry names another address for ${service}: ${shortenText(named, 200)}`, {
     hint: 'set `url` of this target to it',
   });

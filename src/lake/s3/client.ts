@@ -183,12 +183,18 @@ const HINTS: Readonly<Record<string, string>> = {
   XMinioStorageFull: FULL,
 };
 const STRANGER = 'check AWS_ENDPOINT_URL and the proxy settings: what answers there is no object store';
-const PASSING = /^(?:ConditionalRequestConflict|InternalError|OperationAborted|RequestTimeout|SlowDown)$/u;
+const PASSING = new Set([
+  'ConditionalRequestConflict',
+  'InternalError',
+  'OperationAborted',
+  'RequestTimeout',
+  'SlowDown',
+]);
 
 /** The message of a store may repeat what was signed: only its code is shown. */
 function classifyRefusal(status: number, text: string): HttpFailure {
   const [code = ''] = /^[A-Z][A-Za-z0-9.]{0,59}$/u.exec(findElement(text, 'Code') ?? '') ?? [];
-  const isPassing = status >= 500 || status === 429 || status === 408 || PASSING.test(code);
+  const isPassing = status >= 500 || status === 429 || status === 408 || PASSING.has(code);
   const hint = HINTS[code] ?? (status === 403 ? HINTS.AccessDenied : code === '' ? STRANGER : undefined);
   return {
     failure: isPassing ? 'server' : 'invalid',

@@ -33,7 +33,7 @@ export const markOperation = (crossed: string | Operation): unknown => ({ [OPERA
  */
 export function createBridge(port: MessagePort | Worker, main: Remote) {
   const functions: Remote[] = [main];
-  const pending = new Map<number, Readonly<Record<'resolve' | 'reject', (value: unknown) => void>>>();
+  const pending = new Map<number, Pending>();
   const answers = new Set<Promise<void>>();
   let calls = 0;
   let isOpen = true;
@@ -94,6 +94,8 @@ export function createBridge(port: MessagePort | Worker, main: Remote) {
     },
   };
 }
+
+type Pending = Readonly<Record<'resolve' | 'reject', (value: unknown) => void>>;
 
 type WireResponse = Omit<ServiceResponse, 'headers' | 'json'> & { readonly headers: [string, string][] };
 

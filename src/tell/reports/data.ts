@@ -1,19 +1,17 @@
 import { stringify } from 'lossless-json';
-import pLimit from 'p-limit';
 import type { Config } from '../../config/config.ts';
 import { findNamed } from '../../config/suggest.ts';
 import { allInOrder } from '../../core/all-in-order.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
-import type { Database, SqlParams, Statements, TakeRows } from '../../warehouse/database.ts';
-import { describeQueryError, MAX_QUERY_MS } from '../../warehouse/database.ts';
-import { defineMissing } from '../../warehouse/migrate.ts';
+import { describeQueryError, MAX_QUERY_MS, type SqlParams, type TakeRows } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { readHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { readHeader } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
+import { type Queries, shareConnections } from './connections.ts';
 import { DATASET_LINES, type Dataset, loadReports, type Report } from './definitions.ts';
 
 /** State of one source of one target, as `NAME.json` shows it. */
@@ -60,31 +58,7 @@ export interface ReportReadOptions extends OpenWarehouse, Pick<Config, 'threshol
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
-type RowReader = Pick<Statements, 'rows'>;
-type Queries = RowReader & Pick<Statements, 'each'>;
-
-/** Connections of a reader. To plan the statement of a report takes a processor as long as to run it, so two run at a time. */
-const CONNECTIONS = 2;
-
-/**
- * Runs each statement on the next connection that is free, in their order: one is free when all rows are taken. The database's own is left to
- * statements that need its temporary tables.
- */
-export async function shareConnections(database: Database, files: SqlFiles): Promise<Queries> {
-  const connections = await database.siblings(CONNECTIONS);
-  await defineMissing(connections, files);
-  const free = [...connections];
-  const limit = pLimit(free.length);
-  const use = <T>(work: (connection: Statements) => Promise<T>) =>
-    limit(() => {
-      const connection = free.pop() as Statements;
-      return work(connection).finally(() => free.push(connection));
-    });
-  return {
-    rows: (...query) => use(({ rows }) => rows(...query)),
-    each: (...query) => use(({ each }) => each(...query)),
-  };
-}
+type RowReader = Pick<Queries, 'rows'>;
 
 export type ReportReader = Awaited<ReturnType<typeof openReportReader>>;
 

@@ -24,8 +24,9 @@ const SUBJECTS_PAGE = 'subjects.html';
 /** Writes the page of each selected subject and their list, and removes pages of subjects that are no longer selected. */
 export async function writeSubjectPages(options: SubjectPagesOptions, selection: SubjectSelection, renderer: Renderer) {
   const { out } = options;
-  await makeFolder(join(out, 'subjects'));
-  const folder = await createTemporaryFolder(out); // another process may write the same pages
+  const pages = join(out, 'subjects');
+  await makeFolder(pages);
+  const folder = await createTemporaryFolder(pages); // another process may write the same pages
   try {
     for await (const data of readSubjects(options, selection.pages)) {
       const page = renderSubject(toSubjectView(data, { ...options, selection }), options.asOf, renderer);

@@ -6,7 +6,13 @@ import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
 import { listItems } from '../../../services/response.ts';
 import { CANNOT_LIST, listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
-import { type ExtractContext, optionalString, requiredString, type SourceDefinition } from '../source.ts';
+import {
+  type ExtractContext,
+  type OnUnknown,
+  optionalString,
+  requiredString,
+  type SourceDefinition,
+} from '../source.ts';
 import { assertServiceAnswers, describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
 
 export type ListedVolume = ReturnType<typeof parseVolume>;
@@ -38,7 +44,7 @@ export function pluginSource(name: string, operation: Operation): SourceDefiniti
     kind: 'scheduler',
     operations: [listPlugins, scheduler.volumes.list, operation],
     extract: (context) => extractByPlugin(context, operation),
-    checkAccess: checkByPlugin(operation),
+    checkAccess: (client, onUnknown) => checkPluginAccess(client, operation, onUnknown),
   };
 }
 
@@ -220,22 +226,20 @@ export async function createPluginLookup(context: ExtractContext) {
 }
 
 /** Lists volumes, then what each plugin has. */
-function checkByPlugin(operation: Operation): SourceDefinition['checkAccess'] {
-  return async (client, onUnknown) => {
-    const { response, volumes } = await callVolumes(client);
-    const plugins = describePlugins(volumes, new Map(), new Set());
-    const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
-    const failures: ServiceError[] = [];
-    for (const plugin of plugins) {
-      const list = (namespace: Namespace) => client.call(operation, { plugin_id: plugin.id, ...size, ...namespace });
-      const answer = await inNamespaces(client, plugin, list);
-      if (!(answer instanceof ServiceError) || isRejection(answer)) continue;
-      if (CANNOT_LIST.test(answer.serviceMessage) && isHealthy(plugin.item)) continue;
-      failures.push(answer);
-      onUnknown({ column: 'plugin_id', value: plugin.id, reason: describeFailure(answer) });
-    }
-    const refused = failures.find(({ failure }) => failure === 'forbidden');
-    if (refused && failures.length === plugins.length) throw refused;
-    return response;
-  };
+async function checkPluginAccess(client: ServiceClient, operation: Operation, onUnknown: OnUnknown) {
+  const { response, volumes } = await callVolumes(client);
+  const plugins = describePlugins(volumes, new Map(), new Set());
+  const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
+  const failures: ServiceError[] = [];
+  for (const plugin of plugins) {
+    const list = (namespace: Namespace) => client.call(operation, { plugin_id: plugin.id, ...size, ...namespace });
+    const answer = await inNamespaces(client, plugin, list);
+    if (!(answer instanceof ServiceError) || isRejection(answer)) continue;
+    if (CANNOT_LIST.test(answer.serviceMessage) && isHealthy(plugin.item)) continue;
+    failures.push(answer);
+    onUnknown({ column: 'plugin_id', value: plugin.id, reason: describeFailure(answer) });
+  }
+  const refused = failures.find(({ failure }) => failure === 'forbidden');
+  if (refused && failures.length === plugins.length) throw refused;
+  return response;
 }
