@@ -1,4 +1,5 @@
 import { once, setMaxListeners } from 'node:events';
+import { fstatSync, writeSync } from 'node:fs';
 import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Command, CommanderError } from 'commander';
@@ -197,6 +198,12 @@ function watchExit(): () => void {
   };
 }
 
+/** A disk that is almost full takes a part of a text, which Node's stream of a file takes for all of it. */
+function writeWholeText(file: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+}
+
 /** stdout, as long as somebody reads it. */
 function openStdout(signal: AbortSignal): Pick<ProcessIo, 'stdout' | 'drain'> {
   let isRead = true;
@@ -205,8 +212,9 @@ function openStdout(signal: AbortSignal): Pick<ProcessIo, 'stdout' | 'drain'> {
     if (error.code !== 'EPIPE' && !(error.code === 'EIO' && process.stdout.isTTY)) throw error;
     isRead = false;
   });
+  const isFile = fstatSync(process.stdout.fd).isFile();
   return {
-    stdout: (text) => process.stdout.write(text),
+    stdout: (text) => (isFile ? writeWholeText(process.stdout.fd, text) : process.stdout.write(text)),
     drain: async () => {
       if (!isRead) throw new ReaderGone();
       if (!process.stdout.writableNeedDrain) return;

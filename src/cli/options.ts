@@ -54,16 +54,16 @@ export async function readShownTime(context: Timing, config: Config, published: 
 /** The configuration and all playbooks. */
 export async function readPlaybooks(context: Context) {
   const config = readConfig(context);
-  const [{ loadDefinitions }] = await loadModules();
+  const [{ loadDefinitions }] = await loadPlaybookModules();
   const { playbooks } = await loadDefinitions(config);
   return { config, playbooks };
 }
 
 /** What pages and mail say of the playbooks. */
 export async function listPlaybooks(config: Config): Promise<readonly PlaybookSummary[]> {
-  const [{ loadDefinitions }, { summarizePlaybooks }] = await loadModules();
+  const [{ loadDefinitions }, { summarizePlaybooks }] = await loadPlaybookModules();
   return summarizePlaybooks((await loadDefinitions(config, {}, () => false)).playbooks);
 }
 
 /** On demand, because the playbooks load the operations of every service. */
-const loadModules = () => Promise.all([import('../run/plugins/index.ts'), import('../act/registry.ts')]);
+export const loadPlaybookModules = () => Promise.all([import('../run/plugins/index.ts'), import('../act/registry.ts')]);

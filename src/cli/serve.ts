@@ -6,7 +6,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { type DefineCommand, type Lists, port, positiveNumber, type Texts } from './define.ts';
-import { listPlaybooks, readLocalConfig } from './options.ts';
+import { listPlaybooks, loadPlaybookModules, readLocalConfig } from './options.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -40,6 +40,7 @@ export async function serve(context: Context, flags: ServeFlags): Promise<void> 
   const hosts = allowHost.map((name) => name.toLowerCase());
   const rethrow = (cause: NodeJS.ErrnoException) => rethrowListening(cause, `${address} port ${port}`);
   const playbooks = () => listPlaybooks(config);
+  await loadPlaybookModules(); // Node never repeats an import that fails, such as without a free file descriptor
   const server = await startServer({ config, address, port, workers, hosts, token, playbooks }, context).catch(rethrow);
   context.stdout(`${server.url}\n`);
   if (!context.signal.aborted) await once(context.signal, 'abort');

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, readSync } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { constants as system } from 'node:os';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorName } from 'node:util';
+import { DAY_MS } from './clock.ts';
 import { type ErrorCode, errorMessage, TidemarkError } from './errors.ts';
 
 /** Permissions of files that their owner alone may read. A umask can only remove some. */
@@ -35,19 +36,32 @@ export async function writeFileAtomic(file: string, content: string | Buffer): P
 
 /**
  * Runs `work` on a new file beside `file`, which then replaces it: a reader sees the old content or all of the new one, and an error
- * leaves the old file as it was. On return, the name is on disk.
+ * leaves the old file as it was. On return, the name is on disk. New files that killed processes have left go as well.
  */
 export async function replaceFile<T>(file: string, mode: number, work: (temporary: string) => Promise<T>): Promise<T> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.part`;
   // Created here, so that a link of the same name is never followed.
   await (await open(temporary, 'wx', mode)).close();
   try {
+    await removeAbandoned(file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EACCES' && error.code !== 'EPERM') throw error; // that they stay harms nothing
+    });
     const result = await work(temporary);
     await rename(temporary, file);
     await syncFolder(dirname(file));
     return result;
   } finally {
     await rm(temporary, { force: true });
+  }
+}
+
+/** Removes what replaced nothing for a day: no process writes for so long. */
+async function removeAbandoned(file: string): Promise<void> {
+  const isPart = (name: string) => name.startsWith(`${basename(file)}.`) && /\.[\da-f]{12}\.part$/u.test(name);
+  for (const name of (await readdir(dirname(file))).filter(isPart)) {
+    const path = join(dirname(file), name);
+    const entry = await stat(path).catch(ignoreMissing);
+    if (entry && entry.mtimeMs < Date.now() - DAY_MS) await rm(path, { force: true });
   }
 }
 

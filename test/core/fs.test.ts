@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { getSystemErrorName } from 'node:util';
@@ -26,6 +26,22 @@ test('a file is replaced as a whole, and nothing else is left in its folder', as
   await writeFileAtomic(file, 'new');
   expect(readFileSync(file, 'utf8')).toBe('new');
   expect(readdirSync(folder)).toEqual(['a.json']);
+});
+
+test('what killed processes left beside a file goes after a day; what another one may be writing stays', async () => {
+  const folder = createFolder();
+  const left = (name: string, hours: number) => {
+    writeFileSync(join(folder, name), '');
+    const seconds = Date.now() / 1000 - hours * 3600;
+    utimesSync(join(folder, name), seconds, seconds);
+  };
+  left('a.json.0123456789ab.part', 25);
+  left('a.json.0123456789ac.part', 23);
+  left('b.a.json.0123456789ab.part', 25);
+  left('a.json.other.part', 25);
+  await writeFileAtomic(join(folder, 'a.json'), 'new');
+  const stay = ['a.json', 'a.json.0123456789ac.part', 'a.json.other.part', 'b.a.json.0123456789ab.part'];
+  expect(readdirSync(folder).sort()).toEqual(stay);
 });
 
 test('where a file cannot be written, the old one stays, without a temporary file', async () => {

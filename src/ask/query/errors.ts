@@ -41,8 +41,12 @@ export function limitError(limits: QueryLimits, key: 'memoryLimit' | 'temporaryL
   });
 }
 
-/** The process of a query ended by itself. It had no memory for its own work, or was killed from outside. */
-export function endedError(memoryLimit: string): TidemarkError {
+/** The process of a query ended by itself. It had no memory for its own work, or was killed from outside. @param fault why it never began */
+export function endedError(memoryLimit: string, fault?: unknown): TidemarkError {
+  if (fault !== undefined) {
+    const why = systemLack(fault) ?? errorMessage(fault);
+    return new TidemarkError('INCOMPLETE', `no process for queries can be started: ${why}`, { cause: fault });
+  }
   return new TidemarkError('DATA', 'the process that ran the query ended', {
     hint: `the query may need more than ${memoryLimit} of memory: select less, or raise \`sql.memoryLimit\``,
   });

@@ -33,6 +33,7 @@ export class QueryProcess {
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
   #running: LinkedSignal | undefined;
+  #startFault: Promise<unknown> | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #wasKilled = false;
 
@@ -76,9 +77,10 @@ export class QueryProcess {
         running.signal.throwIfAborted();
         return message.summary;
       }
-      throw endedError(sql.memoryLimit);
+      throw new Error('the process has ended');
     } catch (error) {
-      throw isStopped() ? running.signal.reason : error instanceof TidemarkError ? error : endedError(sql.memoryLimit);
+      if (isStopped()) throw running.signal.reason;
+      throw error instanceof TidemarkError ? error : endedError(sql.memoryLimit, await this.#startFault);
     } finally {
       clearTimeout(timer);
       running.release();
@@ -105,6 +107,10 @@ export class QueryProcess {
     const child = startBounded(readSize(this.#memoryLimit), this.#env);
     const exit = once(child, 'exit').catch(() => {}); // one that could not be started never exits
     this.#ended = Promise.all([this.#ended, exit]);
+    this.#startFault = once(child, 'spawn').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     child.once('disconnect', () => this.#forget(child));
     child.once('error', () => this.#forget(child));
     return child;

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
@@ -253,6 +255,28 @@ test('what this machine lacks is in the log, and readers learn no path', async (
   server.process.kill('SIGTERM');
   expect((await server.ended).stderr).toMatch(/error: .*no-such-folder.* cannot be used: no such file or directory/u);
 });
+
+const canLimit = spawnSync('prlimit').error === undefined;
+
+test.skipIf(!canLimit)(
+  'without a free file descriptor, the log says so, and with some again every page is there',
+  async () => {
+    const server = await startServe(await copyServedProject());
+    const limit = (files: number) => {
+      const { status } = spawnSync('prlimit', ['--pid', String(server.process.pid), `--nofile=${files}:`]);
+      expect(status).toBe(0);
+    };
+    limit(readdirSync(`/proc/${server.process.pid}/fd`).length + 1);
+    const { status, body } = await server.get('/');
+    expect([status, body]).toEqual([503, expect.stringContaining('the server cannot answer now')]);
+    limit(1024);
+    expect(await server.get('/')).toMatchObject({ status: 200 });
+    server.process.kill('SIGTERM');
+    expect((await server.ended).stderr).toMatch(
+      /^error: \/: no process for queries can be started: too many files are open/mu,
+    );
+  },
+);
 
 test('20 clients at once are all answered, or asked to wait', async () => answerClients(20, await double()));
 
