@@ -257,6 +257,7 @@ test('what this machine lacks is in the log, and readers learn no path', async (
 });
 
 const canLimit = spawnSync('prlimit').error === undefined;
+if (!canLimit) console.warn('skipped: a server without a free file descriptor: prlimit is not on this machine');
 
 test.skipIf(!canLimit)(
   'without a free file descriptor, the log says so, and with some again every page is there',
