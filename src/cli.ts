@@ -71,9 +71,9 @@ function createContext(program: Command, io: ProcessIo) {
   const { screen, env } = io;
   // JSON has texts from outside. They must not control the terminal; a pipe or a file receives every byte.
   const stdout = json && screen ? (text: string) => io.stdout(stripControls(text)) : io.stdout;
-  const stream = (text: string) => {
+  const stream = async (text: string) => {
     stdout(text);
-    return io.drain();
+    await io.drain();
   };
   return {
     ...io,

@@ -27,10 +27,18 @@ with
     group by all
   ),
   -- what may be of either tool can be compared with the policy of neither
-  keyed as (select *, if(name = 'terraform or opentofu', null, semver_key(version)) as key from held),
+  keyed as (
+    select
+      *,
+      if(name = 'terraform or opentofu', null, semver_key(version)) as key,
+      if(kind = 'provider', lower(name), name) as policy_name,
+    from held
+  ),
   policies as (
     select
       *,
+      -- Registries show `Azure`, and Terraform writes `azure`.
+      if(kind = 'provider', lower(name), name) as policy_name,
       row(
         list_position(['critical', 'warning', 'info'], severity),
         list_position(['denied', 'minimum', 'recommended'], says)
@@ -63,12 +71,7 @@ with
       from policies
     ) as policies
       on policies.kind = keyed.kind
-      and (
-        policies.name = keyed.name
-        or (policies.kind = 'tool' and keyed.name = 'terraform or opentofu')
-        -- Registries show `Azure`, and Terraform writes `azure`.
-        or (policies.kind = 'provider' and lower(policies.name) = lower(keyed.name))
-      )
+      and (policies.policy_name = keyed.policy_name or (policies.kind = 'tool' and keyed.name = 'terraform or opentofu'))
   ),
   said as (
     select

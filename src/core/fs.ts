@@ -44,7 +44,7 @@ export async function replaceFile<T>(file: string, mode: number, work: (temporar
   await (await open(temporary, 'wx', mode)).close();
   try {
     await removeAbandoned(file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EACCES' && error.code !== 'EPERM') throw error; // that they stay harms nothing
+      if (!MAY_STAY.has(error.code)) throw error;
     });
     const result = await work(temporary);
     await rename(temporary, file);
@@ -55,13 +55,17 @@ export async function replaceFile<T>(file: string, mode: number, work: (temporar
   }
 }
 
+/** Refusals to list or to remove: that abandoned files stay harms nothing. */
+const MAY_STAY = new Set<string | undefined>(['EACCES', 'EPERM', 'EBUSY']);
+
 /** Removes what replaced nothing for a day: no process writes for so long. */
 async function removeAbandoned(file: string): Promise<void> {
-  const isPart = (name: string) => name.startsWith(`${basename(file)}.`) && /\.[\da-f]{12}\.part$/u.test(name);
+  const own = `${basename(file)}.`;
+  const isPart = (name: string) => name.startsWith(own) && /^[\da-f]{12}\.part$/u.test(name.slice(own.length));
   for (const name of (await readdir(dirname(file))).filter(isPart)) {
     const path = join(dirname(file), name);
-    const entry = await stat(path).catch(ignoreMissing);
-    if (entry && entry.mtimeMs < Date.now() - DAY_MS) await rm(path, { force: true });
+    const entry = await lstat(path).catch(ignoreMissing);
+    if (entry?.isFile() && entry.mtimeMs < Date.now() - DAY_MS) await rm(path, { force: true });
   }
 }
 

@@ -38,9 +38,11 @@ test('what killed processes left beside a file goes after a day; what another on
   left('a.json.0123456789ab.part', 25);
   left('a.json.0123456789ac.part', 23);
   left('b.a.json.0123456789ab.part', 25);
+  left('a.json.old.0123456789ab.part', 25);
   left('a.json.other.part', 25);
   await writeFileAtomic(join(folder, 'a.json'), 'new');
-  const stay = ['a.json', 'a.json.0123456789ac.part', 'a.json.other.part', 'b.a.json.0123456789ab.part'];
+  const others = ['a.json.old.0123456789ab.part', 'a.json.other.part', 'b.a.json.0123456789ab.part'];
+  const stay = ['a.json', 'a.json.0123456789ac.part', ...others];
   expect(readdirSync(folder).sort()).toEqual(stay);
 });
 

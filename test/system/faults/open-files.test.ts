@@ -44,7 +44,13 @@ test.each([
   ['a file of a lake', SMALL_FILES, ['lake', 'publish', '--lake', 'lake'], LARGER],
   ['the warehouse', "trap '' XFSZ && ulimit -f 2000", ['pull', '--target', 'scaler'], LARGER],
   ['a result', SMALL_FILES, ['sql', 'select random() from range(20000)', '-o', 'x.parquet'], LARGER],
-  ['standard output', "trap '' XFSZ && ulimit -f 8 && exec > printed", ['api', '--list'], LARGER],
+  ['standard output', `${SMALL_FILES} && exec > printed`, ['api', '--list'], LARGER],
+  [
+    'standard output of a query',
+    `${SMALL_FILES} && exec > printed`,
+    ['sql', 'select random() from range(20000)'],
+    LARGER,
+  ],
   [
     'the address space',
     'ulimit -v 6000000',
