@@ -155,7 +155,7 @@ test('a wrong mount is not absence: the right one is named', async () => {
   expect(find('sources')).toBeUndefined();
 });
 
-test('an engine whose path would be a secret or another path is told and not named, beside one that is', async () => {
+test('an engine whose path would be a secret or another path is reported and not named, beside one that is named', async () => {
   const paths = ['consul', 'null', '$' + '{TFE_TOKEN}', '../sys'];
   const secret = Object.fromEntries(paths.map((path) => [`${path}/`, { type: 'consul' }]));
   const { find } = await askDoctor('vault', ({ path }) =>
