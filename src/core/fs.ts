@@ -181,6 +181,12 @@ export function fileSystemError(error: unknown): { readonly path: string; readon
   return { path, reason: describeFileError(error.message) };
 }
 
+/** Why a file cannot be used, or what the system lacks; undefined for every other error. */
+export function explainSystemError(error: unknown): string | undefined {
+  const unusable = fileSystemError(error);
+  return unusable ? `${unusable.path} cannot be used: ${unusable.reason}` : systemLack(error);
+}
+
 /** The message of Node without its code, and without the call and the path at its end. */
 function describeFileError(message: string): string {
   if (message.startsWith('EISDIR')) return 'it is a folder';

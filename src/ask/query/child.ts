@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
-import { fileSystemError, systemLack } from '../../core/fs.ts';
+import { explainSystemError } from '../../core/fs.ts';
 import { readSize } from '../../core/size.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { limitError, type QueryLimits } from './errors.ts';
@@ -50,8 +50,7 @@ async function answer(request: QueryRequest): Promise<void> {
 
 function toMessage(error: unknown): FromChild {
   const known = error instanceof TidemarkError ? error : undefined;
-  const unusable = fileSystemError(error);
-  const lack = unusable ? `${unusable.path} cannot be used: ${unusable.reason}` : systemLack(error);
+  const lack = explainSystemError(error);
   return {
     kind: 'error',
     code: known?.code ?? (lack === undefined ? 'DATA' : 'INCOMPLETE'),

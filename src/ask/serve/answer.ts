@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import { linkSignals } from '../../core/abort.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { explainSystemError } from '../../core/fs.ts';
 import { stripControls } from '../../core/log.ts';
 import { sendTables } from './catalogue.ts';
 import { sendAsset, sendReportFile, sendReportIndex } from './files.ts';
 import { sendHome } from './home.ts';
 import { sendNights, sendRun } from './nights.ts';
 import { type Exchange, NotFoundError, renderPage, type Site, sendState } from './page.ts';
-import { LackError } from './pool.ts';
+import { LackError, lackError } from './pool.ts';
 import { sendEditor, sendList, sendNames, sendSaved } from './query-pages.ts';
 import { RESULT_FORMATS, readMoment, sendResult } from './results.ts';
 import { sendRow } from './row.ts';
@@ -87,8 +88,10 @@ async function findAndAnswer(exchange: Exchange): Promise<void> {
 }
 
 /** A response that has begun is broken off, so that its reader sees that it is not whole. */
-async function sendError(exchange: Exchange, error: unknown): Promise<void> {
+async function sendError(exchange: Exchange, thrown: unknown): Promise<void> {
   const { request, response, log } = exchange;
+  const lack = thrown instanceof TidemarkError ? undefined : explainSystemError(thrown);
+  const error = lack === undefined ? thrown : lackError(lack);
   const status = errorStatus(error);
   const isHidden = error instanceof LackError;
   if (status === 500 || isHidden) log.error(`${request.url}: ${errorMessage(isHidden ? error.cause : error)}`);

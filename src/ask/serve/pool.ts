@@ -116,11 +116,15 @@ function endError(): TidemarkError {
   return new TidemarkError('INTERRUPTED', 'the server ends');
 }
 
+export function lackError(cause: unknown): LackError {
+  return new LackError('INTERRUPTED', 'the server cannot answer now', { cause });
+}
+
 /** A reader learns no path of the server. */
 function hidePaths(error: unknown, folder: string): unknown {
   if (!(error instanceof TidemarkError)) return error;
   const { code, message, hint } = error;
-  if (code === 'INCOMPLETE') return new LackError('INTERRUPTED', 'the server cannot answer now', { cause: error });
+  if (code === 'INCOMPLETE') return lackError(error);
   if (!message.includes(folder)) return error;
   const shown = message.replaceAll(folder, '…'); // a file of the server is damaged or absent: no fault of the query
   return new LackError('UNREACHABLE', shown, { cause: error, hint });
