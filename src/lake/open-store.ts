@@ -5,6 +5,7 @@ import { isLakeAddress, parseS3Address } from '../config/lake.ts';
 import { withEnvFile } from '../config/references.ts';
 import { type Context, DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { createS3Store } from './s3/store.ts';
 import { createDirectoryStore, type LakeStore } from './store.ts';
 
 type LakeConfig = Pick<Config, 'directory'> & { readonly data?: string; readonly lake?: string | undefined };
@@ -24,7 +25,7 @@ export async function withLakeStore<T>(
     });
   }
   const store = isLakeAddress(location)
-    ? await openS3Store(context, config, location)
+    ? openS3Store(context, config, location)
     : createDirectoryStore(resolve(context.cwd, location));
   try {
     return await work(store);
@@ -33,15 +34,13 @@ export async function withLakeStore<T>(
   }
 }
 
-/** Its modules are loaded where a lake is in a bucket. */
-async function openS3Store(context: StoreContext, config: LakeConfig, location: string): Promise<LakeStore> {
+function openS3Store(context: StoreContext, config: LakeConfig, location: string): LakeStore {
   const address = parseS3Address(location);
   if (!address) {
     throw new TidemarkError('USAGE', `${JSON.stringify(location)} is not the address of a bucket`, {
       hint: 'write s3://BUCKET/PREFIX, such as s3://estate/lake, or a folder',
     });
   }
-  const { createS3Store } = await import('./s3/store.ts');
   return createS3Store({
     ...context,
     address,
