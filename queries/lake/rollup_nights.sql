@@ -27,7 +27,7 @@ with
         {measure: 'workspaces_checks_failed', value: if(count(known_failing(version.checks_failed, version.checks_unknown)) = 0, null, count(*) filter (version.checks_failed > 0))},
         {measure: 'workspaces_checks_errored', value: if(count(known_failing(version.checks_errored, version.checks_unknown)) = 0, null, count(*) filter (version.checks_errored > 0))},
         {measure: 'resources', value: sum(version.current_rum_count)},
-        {measure: 'resources_drifted', value: sum(version.resources_drifted)}
+        {measure: 'resources_drifted', value: sum(version.resources_drifted) filter (known_drift(version.drifted, version.resources_drifted) is not null)}
       ]) as entry
     from pulled
     join workspaces_history as version

@@ -6,7 +6,8 @@ const [FIRST = '', SECOND = '', THIRD = '', FOURTH = '', FIFTH = ''] = RUNS;
 
 const names = (rows: unknown) => (rows as { workspace_name: string }[]).map(({ workspace_name }) => workspace_name);
 const drifting = (id: string, resources = 1) => workspace(id, { drifted: true, resources_drifted: resources });
-const unknown = (id: string) => workspace(id, { drifted: null, resources_drifted: null });
+/** As the explorer answers it: with 0 resources. */
+const unknown = (id: string) => workspace(id, { drifted: null, resources_drifted: 0 });
 
 describe('the drift report', () => {
   it('counts NULL as unknown, neither drifted nor clean', async () => {
@@ -23,16 +24,28 @@ describe('the drift report', () => {
     await warehouse.pull(FIRST, { workspaces: [drifting('a'), contradicts('c')] });
     await warehouse.pull(SECOND, { workspaces: [contradicts('a'), contradicts('c')] });
     const data = await warehouse.data('drift', SECOND, ['not_assessed', 'drifting', 'resolved', 'by_project', 'trend']);
-    expect(data.summary).toMatchObject({ drifting: 1, drifted: 0, clean: 0, unknown: 2, resolved: 0 });
+    expect(data.summary).toMatchObject({
+      drifting: 1,
+      drifted: 0,
+      clean: 0,
+      unknown: 2,
+      resolved: 0,
+      resources_drifted: 0,
+    });
     expect(data.not_assessed).toMatchObject([
       { workspace_name: 'a', last_known: 'drifting' },
       { workspace_name: 'c', last_known: 'never assessed' },
     ]);
-    expect(data.drifting).toMatchObject([{ workspace_name: 'a', since: FIRST, note: 'not assessed now' }]);
-    expect(data).toMatchObject({ resolved: [], by_project: [{ drifting: 1, clean: 0, not_assessed: 2 }] });
+    expect(data.drifting).toMatchObject([
+      { workspace_name: 'a', since: FIRST, note: 'not assessed now', resources_drifted: null },
+    ]);
+    expect(data).toMatchObject({
+      resolved: [],
+      by_project: [{ drifting: 1, clean: 0, not_assessed: 2, resources_drifted: null }],
+    });
     expect(data.trend).toMatchObject([
-      { drifting: 1, not_assessed: 2, resolved: 0 },
-      { drifting: 1, not_assessed: 1 },
+      { drifting: 1, not_assessed: 2, resolved: 0, resources_drifted: 0 },
+      { drifting: 1, not_assessed: 1, resources_drifted: 1 },
     ]);
   });
 
@@ -84,7 +97,9 @@ describe('the drift report', () => {
     });
     expect(names(data.resolved)).toEqual(['healed']);
     expect(names(data.deleted)).toEqual(['deleted']);
-    expect(data.drifting).toMatchObject([{ workspace_name: 'blurred', since: FIRST, note: 'not assessed now' }]);
+    expect(data.drifting).toMatchObject([
+      { workspace_name: 'blurred', since: FIRST, note: 'not assessed now', resources_drifted: null },
+    ]);
   });
 
   it('compares with the previous complete pull, not with a failed one, after which nothing is known to have changed', async () => {

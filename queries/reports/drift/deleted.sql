@@ -9,7 +9,7 @@ select
   before.target,
   before.workspace_name,
   before.project_name,
-  before.resources_drifted,
+  if(known_drift(before.drifted, before.resources_drifted) is null, null, before.resources_drifted) as resources_drifted,
   before.external_id,
 from workspaces_before($as_of) as before
 join workspace_changes($as_of, null) as changes using (target, external_id)

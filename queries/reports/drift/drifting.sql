@@ -9,7 +9,7 @@ select
   now.target,
   now.workspace_name,
   now.project_name,
-  now.resources_drifted,
+  if(known_drift(now.drifted, now.resources_drifted) is null, null, now.resources_drifted) as resources_drifted,
   episodes.drifting_since as since,
   date_diff('hour', since, $as_of::timestamptz) // 24 as days,
   episodes.drifts_before as times_before,
@@ -25,4 +25,4 @@ from workspaces_at($as_of) as now
 join workspace_changes($as_of, null) as changes using (target, external_id)
 left join workspace_episodes($as_of) as episodes using (target, external_id)
 where changes.is_drifting
-order by since, now.resources_drifted desc nulls last, now.workspace_name, now.target, now.external_id;
+order by since, resources_drifted desc nulls last, now.workspace_name, now.target, now.external_id;

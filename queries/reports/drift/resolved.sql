@@ -11,7 +11,7 @@ select
   now.target,
   now.workspace_name,
   now.project_name,
-  before.resources_drifted,
+  if(known_drift(before.drifted, before.resources_drifted) is null, null, before.resources_drifted) as resources_drifted,
   episodes.drifting_since as drifted_since,
   date_diff('hour', episodes.drifting_since, state.as_of) // 24 as lasted_days,
   now.external_id,

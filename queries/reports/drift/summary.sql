@@ -31,7 +31,7 @@ with
       count(*) filter (present and drifted) as drifted,
       count(*) filter (present and not drifted) as clean,
       count(*) filter (present and drifted is null) as unknown,
-      coalesce(sum(resources_drifted) filter (present), 0) as resources_drifted,
+      coalesce(sum(resources_drifted) filter (present and drifted is not null), 0) as resources_drifted,
       count(*) filter (drift_change = 'new') as newly_drifted,
       count(*) filter (drift_change = 'returned') as returned,
       count(*) filter (drift_change = 'first') as first_drifted,

@@ -27,7 +27,7 @@ with
       sum(coalesce(sum(sign) filter (is_drifting), 0)) over (order by changed_at) as drifting,
       sum(coalesce(sum(sign) filter (assessed_drift), 0)) over (order by changed_at) as drifted,
       sum(coalesce(sum(sign) filter (assessed_drift is null), 0)) over (order by changed_at) as not_assessed,
-      sum(coalesce(sum(sign * resources_drifted), 0)) over (order by changed_at) as resources_drifted,
+      sum(coalesce(sum(sign * resources_drifted) filter (assessed_drift is not null), 0)) over (order by changed_at) as resources_drifted,
     from changes
     group by changed_at
   ),
