@@ -25,5 +25,6 @@ create table if not exists pulls (
   changed bigint, -- rows of the source's main table that it changed; null if nothing was loaded
   deleted bigint, -- rows of the source's main table that it ended; null if nothing was loaded
   failure json, -- the parts of an error of the service, {reason, permission, path}: sources of a target with the same reason failed alike; permission is one that the token may lack
-  unknown_parts json -- what could not be listed: a list of {column, value, reason, isUnsupported, isColumn}; rows with this value in this column are left as they were, and a whole column is null
+  unknown_parts json, -- what could not be listed: a list of {column, value, reason, isUnsupported, isColumn}; rows with this value in this column are left as they were, and a whole column is null
+  origin json -- where loaded rows come from, {place, installation}: what the target referred to, and what the service said that it is; null where nothing was loaded
 );

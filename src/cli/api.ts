@@ -15,7 +15,14 @@ import type { DownloadResult } from '../services/download.ts';
 import { operations } from '../services/index.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { formatOperationHelp, toOperationRow } from '../services/operation-docs.ts';
-import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
+import {
+  explainWrapping,
+  findItems,
+  isList,
+  jsonOr,
+  type ResponsePage,
+  type ServiceResponse,
+} from '../services/response.ts';
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
 import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import type { DefineCommand, Switches, Texts } from './define.ts';
@@ -74,7 +81,13 @@ export async function api(context: Context, name: string | undefined, parameters
       await printJsonArray(listAllItems(operation, client.pages(operation, args, settings)), print);
     } else if (operation.responseType === 'csv') {
       await printDownload(print, (file) => client.download(operation, args, file, settings));
-    } else await print(formatResponse(await client.call(operation, args, settings)));
+    } else {
+      const response = await client.call(operation, args, settings);
+      const isWaiting = response.status === 202 || explainWrapping(jsonOr(response, undefined)) !== undefined;
+      if (operation.mutates && isWaiting)
+        context.log.warn(`${operation.name} is accepted, and may not be done: read what it changes`);
+      await print(formatResponse(response));
+    }
   } catch (error) {
     const isOpen = error instanceof ServiceError && error.details.operation === operation.name && mayBeDone(error);
     if (operation.mutates && isOpen)

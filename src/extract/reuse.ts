@@ -61,8 +61,9 @@ export function createObjectReuse(task: Extraction, landing: LandingWriter) {
       opened ??= open();
       const { previous } = await opened;
       const problem = previous && compareIndex(previous, list, [...tags.values()]);
-      if (problem !== undefined) landing.addNote(`every object was read: the index of the ${list.name} ${problem}`);
-      const known = problem === undefined ? previous?.objects : undefined;
+      // The next attempt, which compares nothing, tells a server that was restored from a list of the past.
+      if (problem !== undefined) throw new TidemarkError('DATA', `the index of the ${list.name} ${problem}`, PAST);
+      const known = previous?.objects;
       if (known) isFullRead = false;
       return { land: (key, request) => land(tags.get(key) ?? { list: list.name, key }, request, known) };
     },

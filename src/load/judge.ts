@@ -4,13 +4,13 @@ import { TidemarkError } from '../core/errors.ts';
 import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/csv.ts';
-import type { LandingFile, Manifest } from '../landing/store.ts';
+import type { LandingFile } from '../landing/store.ts';
 import { describeOther } from '../services/describe-server.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { isOutOfMemory } from '../warehouse/storage.ts';
 import { ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import { describeLoad, type PullResult } from './record-pulls.ts';
+import { describeLoad, type Origin, type PullResult } from './record-pulls.ts';
 import type { Facts, Landed, Stage } from './stage.ts';
 
 /** Too many rows would be deleted at once: the load is quarantined until a person accepts it. */
@@ -24,20 +24,20 @@ export type Limits = Pick<Config, 'shrinkPercent' | 'memoryLimit'>;
 /**
  * Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts; that a table is
  * emptied only where there is no other.
- * @param findBefore the landing that the current rows come from, if it is still there; asked only where rows would change or be deleted
+ * @param readBefore where the current rows come from; asked only where rows would change or be deleted
  */
 export async function judge(
   landed: Landed,
   stages: readonly Stage[],
   limits: Limits,
-  findBefore: () => Promise<Manifest | undefined>,
+  readBefore: () => Promise<Origin>,
 ): Promise<PullResult | TidemarkError> {
   const notes: string[] = [];
   let emptied: EmptiedTableError | undefined;
   for (const { table, facts } of stages) {
     const known = facts.get(landed) as Facts;
     const objection =
-      (await findObjection(landed, table, known, limits)) ?? (await findMove(landed, table, known, findBefore));
+      (await findObjection(landed, table, known, limits)) ?? (await findMove(landed, table, known, readBefore));
     if (objection instanceof EmptiedTableError) emptied ??= objection;
     else if (objection) return objection;
     if (known.numberedKey) {
@@ -88,19 +88,18 @@ async function findMove(
   { manifest, acceptDrop }: Landed,
   { name, volatile }: Table,
   { deleted, changed, gone, held }: Facts,
-  findBefore: () => Promise<Manifest | undefined>,
+  readBefore: () => Promise<Origin>,
 ): Promise<RowDropError | undefined> {
   const lost = volatile ? 0 : deleted - gone;
   if (acceptDrop || lost + changed <= 0) return undefined;
-  const before = await findBefore();
-  if (before === undefined) return undefined;
+  const before = await readBefore();
   const hint = acceptHint(manifest);
   const other = describeOther(before.installation, manifest.installation);
   if (other !== undefined) {
     const what = `${name}: ${lost + changed} of ${plural(held, 'row')} disappeared or changed, and another installation answers: ${other}`;
     return new RowDropError('DATA', what, { hint });
   }
-  if (lost <= 0 || before.place === undefined || before.place === manifest.place) return undefined;
+  if (lost <= 0 || (before.place ?? manifest.place) === manifest.place) return undefined;
   const what = `${name}: ${lost} of ${plural(held, 'row')} disappeared, and the target refers to another place than before`;
   return new RowDropError('DATA', what, { hint });
 }

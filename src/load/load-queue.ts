@@ -7,7 +7,7 @@ import { classifyStorageError, isOutOfMemory } from '../warehouse/storage.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { judge, type Limits, outOfMemory } from './judge.ts';
 import { merge } from './merge.ts';
-import { findBefore, type PullOutcome, type PullResult, recordPullsStatement, toPullOutcome } from './record-pulls.ts';
+import { type PullOutcome, type PullResult, readOrigin, recordPullsStatement, toPullOutcome } from './record-pulls.ts';
 import { type Destination, type Landed, type Stage, stage } from './stage.ts';
 
 /** A batch is one transaction: its size bounds what a crash costs, and the memory of its stages. */
@@ -76,7 +76,7 @@ async function loadTogether(run: RunContext, landings: readonly Waiting[]): Prom
   const refused = new Map<Waiting, TidemarkError>();
   for (const landed of landings) {
     const own = stages.filter(({ facts }) => facts.has(landed));
-    const verdict = await judge(landed, own, config, () => findBefore(run, landed.manifest));
+    const verdict = await judge(landed, own, config, () => readOrigin(warehouse, landed.manifest));
     if (verdict instanceof TidemarkError) refused.set(landed, verdict);
     else accepted.set(landed, verdict);
   }

@@ -1,7 +1,7 @@
 import { shortenText } from '../core/log.ts';
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
 import type { FailureParts } from '../http/errors.ts';
-import { describePart, findManifest, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
+import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
 import type { Changes, Facts, Landed } from './stage.ts';
@@ -39,7 +39,11 @@ export interface PullResult {
   readonly failure?: FailureParts | undefined;
   readonly note?: string | null;
   readonly unknownParts?: readonly UnknownPart[] | undefined;
+  readonly origin?: Origin;
 }
+
+/** Where loaded rows come from. */
+export type Origin = { readonly [K in 'place' | 'installation']?: Manifest[K] | undefined };
 
 /** Of a text, which may repeat a name: a service says how long that is. */
 const MAX_TEXT_LENGTH = 2000;
@@ -90,6 +94,7 @@ export function recordPullsStatement(run: RunContext, ended: readonly (readonly 
     extracted_at: result.extractedAt ?? null,
     throttled: pull.metrics.throttled,
     unknown_parts: result.unknownParts ?? null,
+    origin: result.origin ?? null,
   }));
   return fillParams(warehouse.files.read('warehouse/record_pulls'), { pulls: toJsonParam(rows) });
 }
@@ -100,10 +105,10 @@ export async function readExtractedAt({ database, files }: OpenWarehouse, of: Pi
   return typeof row?.extracted_at === 'string' ? row.extracted_at : undefined;
 }
 
-/** The landing that the current rows of a source of a target come from, while it is there. */
-export async function findBefore({ config, warehouse }: RunContext, { target, source }: Manifest) {
-  const extractedAt = await readExtractedAt(warehouse, { target, source });
-  return extractedAt === undefined ? undefined : findManifest(config, { target, source }, new Date(extractedAt));
+/** Where the current rows of a source of a target come from: of a service that did not say what it is, what it said last counts. */
+export async function readOrigin({ database, files }: OpenWarehouse, { target, source }: Manifest): Promise<Origin> {
+  const [row] = await database.rows(files.read('warehouse/origin'), { target, source });
+  return JSON.parse(String(row?.origin));
 }
 
 /** The result of a landing that is loaded. @param main of the main table of its source @param notes of the load */
@@ -117,6 +122,7 @@ export function describeLoad({ manifest, acceptDrop }: Landed, main: Facts, note
     extractedAt: manifest.as_of,
     note: joinNotes([...(missing === null ? [] : [missing]), ...(manifest.notes ?? []), ...notes]),
     unknownParts: manifest.unknown_parts && listUnknown(manifest, acceptDrop),
+    origin: { place: manifest.place, installation: manifest.installation },
   };
 }
 

@@ -87,6 +87,19 @@ describe('what changes something', () => {
     expect(stderr.includes(`${words[0]} may have been done: read what it changes`)).toBe(mayBeDone);
   });
 
+  it.each([
+    [202, '{}', true],
+    [200, '{"wrap_info":{"ttl":60}}', true],
+    [200, '{"data":{}}', false],
+    [204, '', false],
+  ])('that is answered with %d %s may not be done: %j', async (status, body, mayWait) => {
+    await sandbox.close();
+    sandbox = await startTestSandbox({ faultHook: () => ({ status, body }) });
+    const { exit, stderr } = await run([...rotate, '--yes']);
+    expect(exit).toBe(0);
+    expect(stderr.includes('secrets.keys.rotate is accepted, and may not be done')).toBe(mayWait);
+  });
+
   it('uses writeToken; reading does not', async () => {
     await run([...rotate, '--yes']);
     await run(['secrets.keys.list']);

@@ -126,7 +126,7 @@ test('rows are looked up in parts that could not be listed, however many: there 
   await database.run("delete from agents_history where target = 'parts'");
 });
 
-const unknownPlace = () => Promise.resolve(undefined);
+const unknownPlace = async () => ({});
 
 test.each([
   {

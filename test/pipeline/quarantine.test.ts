@@ -145,6 +145,7 @@ test('what another installation answers under the same names is no change, until
       if (path !== '/v1/sys/health') return undefined;
       // No namespace but the root one has the endpoint.
       if (headers['x-vault-namespace'] !== undefined) return { status: 404, body: '{"errors": []}' };
+      if (cluster === 'silent') return { status: 403, body: '{"errors": ["permission denied"]}' };
       const body = { initialized: true, sealed: false, cluster_id: cluster, filler: 'x'.repeat(200_000) };
       return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
     },
@@ -156,7 +157,13 @@ test('what another installation answers under the same names is no change, until
   const keys = ['--source', 'keys'];
   const types = async () => (await place.rows('select distinct type from keys')).map(({ type }) => type);
   await place.pull(keys);
+  retype('second');
+  cluster = 'silent';
+  await place.pull(keys);
   const before = await types();
+  expect(before).toEqual(['second']);
+  // As `landingDays` after the last pull that was loaded.
+  await rm(join(place.folder, 'data', 'landing'), { recursive: true });
   retype('other');
   cluster = 'b';
   const { stderr } = await place.pull(keys, 1);
