@@ -10,7 +10,7 @@ with
       try_cast(entry -> 'accepts' ->> 'until' as timestamptz) as until,
       unnest((entry -> 'accepts' -> 'finding_ids')::varchar[]) as finding_id,
     from actions
-    where (entry ->> 'satisfied')::boolean and finished_at is not null
+    where (entry ->> 'satisfied')::boolean
   ),
   wanted as (
     select undone.*

@@ -41,7 +41,6 @@ with
     select rule, target
     from evaluated_rules
     cross join (from left_out anti join evaluated_sources using (target)) as gone
-    where len(evaluated_rules.sources) = 0
   ),
   known as (
     select findings.*, ranks.rank as accepted_rank

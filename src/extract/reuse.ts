@@ -13,7 +13,7 @@ import { findManifest, landingDirectory, type ReadState, targetFingerprint } fro
 import type { LandingWriter } from '../landing/writer.ts';
 import type { ServiceResponse } from '../services/response.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
-import { type Extraction, isLoaded, type PullStatus, type RunContext } from './run-context.ts';
+import type { Extraction, RunContext } from './run-context.ts';
 import type { ListedObject, ObjectList, ObjectReader, ObjectRequest, SourceDefinition } from './sources/source.ts';
 
 /** Its state would stay: the list of the next pull shows no change. */
@@ -97,7 +97,7 @@ async function openLast({ run, pull }: Extraction, landing: LandingWriter, reade
   const { config, warehouse, writes, log } = run;
   const names = { target: pull.target.name, source: pull.source.name };
   const [last] = await writes(async () => warehouse.database.rows(warehouse.files.read('warehouse/last_pull'), names));
-  if (!last?.extracted_at || !isLoaded(last.status as PullStatus)) return undefined;
+  if (!last?.extracted_at) return undefined;
   const manifest = await findManifest(config, names, new Date(String(last.extracted_at)));
   const file = manifest?.files.find(({ format }) => format === 'ndjson');
   if (!manifest?.reads || !file) return undefined;

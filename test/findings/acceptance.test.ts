@@ -116,8 +116,9 @@ describe('an accepted finding', () => {
   test('reopens when it expires, even where a run does not pull its target', async () => {
     const { warehouse, id, one } = await openFinding();
     await acceptFindings(warehouse, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await pullAndEvaluate(warehouse, 19, 'failed');
     await pullAndEvaluate(warehouse, 20, [], 'other');
-    expect(await one()).toMatchObject({ state: 'new', last_seen: runTime(1), unassessed_since: null });
+    expect(await one()).toMatchObject({ state: 'new', last_seen: runTime(1), unassessed_since: runTime(19) });
   });
 
   test('reopens when its weight grows, and stays open', async () => {

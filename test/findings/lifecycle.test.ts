@@ -185,3 +185,23 @@ test('a finding that is found again as it was keeps its row, of which only `last
   expect(otherNow).toMatchObject({ subject_id: 'ws-2', weight: 9, last_seen: runTime(2) });
   expect(otherNow?.rowid).not.toBe(other?.rowid);
 });
+
+test('what an interrupted run found is new until a job has told it: a pull does not, nor another run that is interrupted', async () => {
+  const warehouse = await createFindingsWarehouse();
+  const record = (day: number, job: string, status: string) =>
+    warehouse.database.run(
+      'insert into runs (run_id, job, status, started_at) values ($at, $job, $status, $at::timestamptz)',
+      { at: runTime(day), job, status },
+    );
+  const state = async (day: number) => {
+    await pullAndEvaluate(warehouse, day, [workspace('ws-1', true)]);
+    return (await driftFindings(warehouse))['ws-1']?.state;
+  };
+  await pullAndEvaluate(warehouse, 1, []);
+  expect(await state(2)).toBe('new');
+  for (const day of [2, 4]) await record(day, 'nightly', 'interrupted');
+  await record(3, 'pull', 'complete');
+  expect(await state(5)).toBe('new');
+  await record(5, 'nightly', 'incomplete');
+  expect(await state(6)).toBe('open');
+});

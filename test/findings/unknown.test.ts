@@ -66,14 +66,15 @@ describe('unknown is not clean', () => {
     expect(await warehouse.findings('empty-agent-pool')).toMatchObject([{ state: 'resolved' }]);
   });
 
-  test('a run that does not pull a source leaves its findings unchanged', async () => {
+  test('a run that does not pull a source leaves its findings unchanged, also where it was left out once', async () => {
     const warehouse = await createFindingsWarehouse();
-    await pullAndEvaluate(warehouse, 1, []);
-    await pullAndEvaluate(warehouse, 2, [workspace('ws-1', true)]);
-    await pullAndEvaluate(warehouse, 3, [workspace('ws-9', true)], 'other');
+    await warehouse.fail(runTime(1), 'acme', 'workspaces', 'left-out');
+    await pullAndEvaluate(warehouse, 2, []);
+    await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true)]);
+    await pullAndEvaluate(warehouse, 4, [workspace('ws-9', true)], 'other');
     expect((await driftFindings(warehouse))['ws-1']).toMatchObject({
       state: 'new',
-      last_seen: runTime(2),
+      last_seen: runTime(3),
       unassessed_since: null,
     });
   });

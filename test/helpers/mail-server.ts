@@ -21,6 +21,8 @@ export interface MailServerOptions {
   readonly login?: { readonly user: string; readonly password: string };
   /** SMTP code with which a recipient is rejected, or all of the answer. */
   readonly reject?: (recipient: string) => number | string | undefined;
+  /** SMTP code with which every sender is rejected. */
+  readonly rejectSender?: number;
   /** SMTP code with which the content is rejected. */
   readonly rejectData?: () => number | undefined;
   /** Whether the connection is closed after the mail was received, before the response. */
@@ -46,7 +48,7 @@ function refusal(answer: number | string): Error {
 
 /** A real SMTP server on loopback that ends with the test. */
 export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
-  const { tls = false, login, reject, rejectData, drop, port = 0, host = '127.0.0.1' } = options;
+  const { tls = false, login, reject, rejectSender, rejectData, drop, port = 0, host = '127.0.0.1' } = options;
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({
     authOptional: login === undefined,
@@ -58,6 +60,9 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
       const right = auth.username === login?.user && auth.password === login?.password;
       if (right) done(null, { user: login?.user });
       else done(refusal(535));
+    },
+    onMailFrom(_address, _session, done) {
+      done(rejectSender === undefined ? null : refusal(rejectSender));
     },
     onRcptTo({ address }, _session, done) {
       const answer = reject?.(address);

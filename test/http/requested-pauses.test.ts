@@ -87,15 +87,15 @@ describe('pauses that a service asks for', () => {
     expect(metrics.throttleWaitMs).toBeLessThan(3_600_000);
   });
 
-  it('pause every request of the credential, also of another target', async () => {
+  it.each([429, 503])('with %i pause every request of the credential, also of another target', async (status) => {
     const server = await serve((request, response) => {
-      if (request.url?.includes('/views')) response.writeHead(429, { 'retry-after': '0.1' }).end();
+      if (request.url?.includes('/views')) response.writeHead(status, { 'retry-after': '0.1' }).end();
       else response.end('{"data":[]}');
     });
     const limiter = createLimiter({ share: 1 });
     const one = createTestClient(createTarget('platform', server.origin), { limiter, timeouts: { attempts: 1 } });
     const other = createTestClient(createTarget('platform', server.origin), { limiter });
-    await expect(one.client.call(platform.views.list)).rejects.toMatchObject({ failure: 'rate-limited' });
+    await expect(one.client.call(platform.views.list)).rejects.toMatchObject({ status });
     await other.client.call(platform['agent-pools'].list, {}, { metrics: other.metrics });
     const [first, second] = server.requests;
     expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(99);

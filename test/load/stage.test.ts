@@ -141,6 +141,27 @@ test.each([
   expect(await judge(landed, [await stageOf(landed)], limits, unknownPlace)).toMatchObject({ message });
 });
 
+test.each([
+  ['loses both of its rows', 'keys', 0, 'keys: every row (2) disappeared at once'],
+  ['has two others in their place', 'keys', 2, undefined],
+  ['loses both of its rows, which come and go,', 'volume_allocations', 0, undefined],
+])('a table that %s is emptied, or not', async (_, name, inserted, message) => {
+  const landed = toLanded('acme', name, []);
+  const none = { landed: inserted, changed: 0, unknown: 0, gone: 0 };
+  const facts = {
+    ...none,
+    held: 2,
+    deleted: 2,
+    inserted,
+    error: undefined,
+    invalidKey: undefined,
+    numberedKey: undefined,
+  };
+  const stages = [{ table: tables.get(name) as Table, facts: new Map([[landed, facts]]) }];
+  const verdict = await judge(landed, stages, { shrinkPercent: 50, memoryLimit: '1GB' }, unknownPlace);
+  expect(verdict instanceof Error ? verdict.message : undefined).toBe(message);
+});
+
 test('the row of a repeated key is found in CSV whose cells have quotes that csv-parse refuses', async () => {
   const columns = ['external_id', 'workspace_name'];
   writeFileSync(join(folder, 'workspaces.csv'), `${columns}\nws-1,a "b" c\nws-2,d\nws-2,e\n`);

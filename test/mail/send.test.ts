@@ -173,6 +173,23 @@ describe('the outbox', () => {
     const { write, send } = await outboxWith({ reject: (recipient) => answers[recipient] });
     await write(...Object.keys(answers).map((to) => message(to)));
     expect((await send()).map(({ status }) => status)).toEqual(['pending', 'pending', 'refused']);
+    const strict = await outboxWith({ rejectSender: 550 });
+    await strict.write(message('a@acme.example'));
+    expect((await strict.send()).map(({ status }) => status)).toEqual(['pending']);
+  });
+
+  test('replaces what waits of an interrupted run by a later digest of the same job, and of no other', async () => {
+    const { config, write } = await outboxWith();
+    const session = { config, purpose: 'test', now: new Date(NOW), log: QUIET };
+    await withWarehouse(session, ({ database }) =>
+      database.run("insert into runs (run_id, status, started_at) values ('cut', 'interrupted', $NOW::timestamptz)", {
+        NOW,
+      }),
+    );
+    const jobs = ['nightly', 'hourly'].map((job) => message('a@acme.example', { messageId: job, job, runId: 'cut' }));
+    await write(...jobs, message('a@acme.example'));
+    const waiting = await withPublished(config, (published) => listPending(published, null));
+    expect(waiting.map(({ message_id }) => message_id)).toEqual(['hourly', '<tidemark.aacmeexample@acme.example>']);
   });
 
   test('keeps a message pending whose page cannot be read, and sends the others', async () => {

@@ -164,6 +164,21 @@ it.each([2, '2'])('a list with fewer rows than its total is an error: %j', async
   expect(error).toMatchObject({ failure: 'malformed', serviceMessage: '1 row received, 2 reported' });
 });
 
+it.each([
+  ['total-count', '2 rows received, 3 reported'],
+  ['total-pages', '2 pages received, 3 reported'],
+])('a list that ends before the %s of its first page is an error', async (figure, serviceMessage) => {
+  const { error } = await read(
+    { kind: 'platform', operation: platform.agents.list, args: { agent_pool_id: 'p' } },
+    (query) => {
+      const isFirst = !query.has('page[number]');
+      const pagination = isFirst ? { 'next-page': 2, [figure]: 3 } : { 'next-page': null };
+      return [200, JSON.stringify({ data: [{ id: isFirst ? 'a' : 'b' }], meta: { pagination } })];
+    },
+  );
+  expect(error).toMatchObject({ failure: 'malformed', serviceMessage });
+});
+
 it('a page that names the next one by a text is followed by it', async () => {
   const { count, error } = await read(
     { kind: 'platform', operation: platform.agents.list, args: { agent_pool_id: 'p' } },

@@ -44,11 +44,12 @@ interface Estate {
   /** Plugins whose own listing fails. */
   readonly failing?: readonly string[];
   /** Whether volumes are listed without a plugin. */
-  readonly listsAll?: boolean;
+  listsAll?: boolean;
 }
 
 /** A service that takes a plugin ID as a prefix, with these volumes and no others. */
-function prefixProject({ held, registered, failing = [], listsAll = true }: Estate) {
+function prefixProject(estate: Estate) {
+  const { held, registered, failing = [] } = estate;
   const volumes = registered.map((name) => {
     const [PluginID, ExternalID] = name.split('/');
     return { ID: `r-${PluginID}-${ExternalID}`, Namespace: 'default', PluginID, ExternalID };
@@ -63,7 +64,7 @@ function prefixProject({ held, registered, failing = [], listsAll = true }: Esta
       const prefix = query.get('plugin_id') ?? '';
       if (path === '/v1/volumes/snapshot') return json({ NextToken: '', Snapshots: [] });
       if (path !== '/v1/volumes/external') return undefined;
-      if (prefix === '' && !listsAll) return service.error(400, 'missing plugin ID');
+      if (prefix === '' && estate.listsAll === false) return service.error(400, 'missing plugin ID');
       if (failing.includes(prefix)) return service.error(500, 'rpc error: the driver does not respond');
       const items = Object.entries(held).flatMap(([id, ids]) => (id.startsWith(prefix) ? ids : []));
       return json({ NextToken: '', Volumes: items.map((ExternalID) => ({ ExternalID, IsAbnormal: false })) });
@@ -111,6 +112,16 @@ describe('where a plugin ID is a prefix', () => {
     expect(await project.rows("select status, note from pulls where source = 'external_volumes'")).toEqual([
       { status: 'complete', note: 'plugins that no registered volume names are unknown: missing plugin ID' },
     ]);
+  });
+
+  test('a service that no longer lists without a plugin leaves what it had listed', async () => {
+    const estate: Estate = { held: { ab: ['v1'], ef: ['v9'] }, registered: ['ab/v1'] };
+    const project = await prefixProject(estate);
+    await project.pull(['--source', 'external_volumes']);
+    estate.listsAll = false;
+    project.sandbox.tick();
+    await project.pull(['--source', 'external_volumes'], 1);
+    expect((await project.rows(ROWS)).map(({ external_id }) => external_id)).toEqual(['v1', 'v9']);
   });
 });
 

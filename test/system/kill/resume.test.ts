@@ -1,4 +1,4 @@
-import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { FaultHook } from '../../../sandbox/router.ts';
@@ -89,6 +89,19 @@ describe('an interrupted run', () => {
     const third = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 40)]);
     expect(third.stderr).not.toContain('resuming run');
     expect(asked(place, /explorer\/export\/csv/u)).toBeGreaterThanOrEqual(4);
+  });
+
+  test('is resumed without what another job has loaded since', async () => {
+    const { place } = await interrupted();
+    await mkdir(join(place.folder, 'jobs'), { recursive: true });
+    await writeFile(join(place.folder, 'jobs', 'other.yaml'), 'pull: [saved_views]\nreports: []\n');
+    const other = await place.tidemark(['run', 'other', '--now', minutesLater(place, 10)]);
+    expect(other.exit, other.stderr).toBe(0);
+    const at = minutesLater(place, 30);
+    expect((await place.tidemark(['pull', '--target', 'acme', '--now', at])).stderr).toContain('resuming run');
+    const rows = await place.rows(`select source, requests = 0 as is_resumed from pulls where as_of = '${at}'`);
+    const resumed = new Map(rows.map(({ source, is_resumed }) => [source, is_resumed]));
+    expect([resumed.get('saved_views'), resumed.get('agent_pools')]).toEqual([false, true]);
   });
 
   test('is extracted again after six hours, or with --fresh', async () => {
