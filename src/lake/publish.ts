@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
@@ -129,11 +130,14 @@ const MAX_REFUSED = 1_000;
  */
 async function claimNumber(store: LakeStore, { last_of_all: last, writer }: VisiblePublishes): Promise<number> {
   const first = (Math.floor(last / WRITERS) + 1) * WRITERS + writer;
+  // A store may say that a number is taken by what this publish has written, after it has lost the first answer.
+  const own = `${JSON.stringify({ claim: randomUUID() })}\n`;
   let refused = 0;
   for (let publish = first; refused < MAX_REFUSED; publish += WRITERS) {
-    if (await store.createIfAbsent(claimPath(publish), '{}\n')) return publish;
-    const isThere = (await store.read(claimPath(publish)).catch(ignoreMissing)) !== undefined;
-    refused = isThere ? 0 : refused + 1;
+    if (await store.createIfAbsent(claimPath(publish), own)) return publish;
+    const found = await store.read(claimPath(publish)).catch(ignoreMissing);
+    if (found === own) return publish;
+    refused = found === undefined ? refused + 1 : 0;
   }
   throw contradictionError(store, claimPath(first));
 }

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBValue } from '@duckdb/node-api';
 import { formatSeconds } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { systemLack } from '../core/fs.ts';
@@ -9,7 +9,7 @@ import { readSize } from '../core/size.ts';
 import type { SqlFiles } from './sql-files.ts';
 import { fillParams, type SqlParams } from './sql-params.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
-import { DuckDBInstance, type Row, toRows, yieldRows } from './values.ts';
+import { chunkReader, DuckDBInstance, type Row, toRows } from './values.ts';
 
 export type { SqlParam, SqlParams } from './sql-params.ts';
 
@@ -165,16 +165,13 @@ export function createStatements(connection: DuckDBConnection) {
     },
     /** The rows of a query, of which a few are in memory. Another statement of the connection ends them. */
     stream: async function* (sql: string, params: SqlParams = {}): AsyncGenerator<Row> {
-      for await (const some of yieldRows(await connection.stream(fillParams(sql, params)))) yield* some;
+      for await (const some of streamQuery(connection, fillParams(sql, params), chunkReader)) yield* some;
     },
     /** Gives `take` the rows of a query, of which a few are in memory, in their order. @param limitMs after which it is interrupted, what `take` needs included */
     each: (sql: string, params: SqlParams, limitMs: number, take: TakeRows): Promise<void> =>
-      // A result that is not read to its end would keep its transaction.
-      orRollBack(() =>
-        bounded({ connection }, limitMs, async () => {
-          for await (const some of yieldRows(await connection.stream(fillParams(sql, params)))) await take(some);
-        }),
-      ),
+      bounded({ connection }, limitMs, async () => {
+        for await (const some of streamQuery(connection, fillParams(sql, params), chunkReader)) await take(some);
+      }),
     /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
     write: async (sql: string, params?: SqlParams) => Number((await rows(sql, params))[0]?.Count),
     /** Runs statements with filled parameters in a transaction, as one text. */
@@ -212,6 +209,35 @@ export async function interruptible<T>(
   }
 }
 
+/**
+ * Reads the result of a query, of which a few chunks are in memory. The binding ends a result that fails, or is interrupted, as if it were whole:
+ * only its transaction shows it, in which no other statement runs then.
+ * @throws what DuckDB throws when the query runs once more: the first error is lost
+ */
+export async function* streamQuery<T>(
+  connection: DuckDBConnection,
+  sql: string,
+  readerOf: (result: DuckDBResult) => (chunk: DuckDBDataChunk) => T,
+  values?: Record<string, DuckDBValue>,
+): AsyncGenerator<T, undefined> {
+  await connection.run('begin');
+  let isWhole: boolean;
+  try {
+    const result = await connection.stream(sql, values);
+    const read = readerOf(result);
+    for await (const chunk of result) yield read(chunk);
+    isWhole = await connection.run('select 1').then(
+      () => true,
+      () => false,
+    );
+  } finally {
+    await connection.run('rollback');
+  }
+  if (isWhole) return;
+  await connection.run(`explain analyze ${sql}`, values);
+  throw new Error('the result broke off, and a second attempt did not');
+}
+
 /** A query of a file that a user may write has this time: one that never ends would hold the warehouse for ever. */
 export const MAX_QUERY_MS = 3_600_000;
 
@@ -220,11 +246,7 @@ async function bounded<T>(statements: Pick<Statements, 'connection'>, limitMs: n
   const limit = new AbortController();
   const late = new TidemarkError('DATA', `it was stopped after ${formatSeconds(limitMs)}`);
   const timer = setTimeout(() => limit.abort(late), limitMs);
-  return interruptible(statements, limit.signal, async () => {
-    const result = await work();
-    limit.signal.throwIfAborted(); // an interrupted stream ends as if it were whole
-    return result;
-  }).finally(() => clearTimeout(timer));
+  return interruptible(statements, limit.signal, work).finally(() => clearTimeout(timer));
 }
 
 export function firstLine(error: unknown): string {

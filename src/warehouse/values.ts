@@ -1,5 +1,11 @@
 import { createRequire } from 'node:module';
-import type { DuckDBMaterializedResult, DuckDBResult, DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import type {
+  DuckDBDataChunk,
+  DuckDBMaterializedResult,
+  DuckDBResult,
+  DuckDBType,
+  DuckDBValue,
+} from '@duckdb/node-api';
 import { parseJson } from '../core/json.ts';
 import { nativeError } from '../core/native.ts';
 
@@ -62,10 +68,10 @@ export function toRows(result: DuckDBMaterializedResult): Row[] {
   return rows;
 }
 
-/** The rows of a result, some at a time. */
-export async function* yieldRows(result: DuckDBResult): AsyncGenerator<Row[]> {
+/** How to read the rows of each chunk of a result. */
+export function chunkReader(result: DuckDBResult): (chunk: DuckDBDataChunk) => Row[] {
   const columns = listColumns(result);
-  for await (const rows of result.yieldRows()) yield rows.map((row) => toRow(row, columns));
+  return (chunk) => chunk.getRows().map((row) => toRow(row, columns));
 }
 
 export function toRow(values: readonly DuckDBValue[], columns: readonly ValueColumn[]): Row {

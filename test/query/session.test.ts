@@ -35,3 +35,25 @@ test.skipIf(!hasDescriptors)('a session that cannot begin leaves nothing open', 
   await expect(openQuerySession({ config, asOf, signal: new AbortController().signal })).rejects.toThrow('broken');
   expect(await countOpen(data)).toBe(0);
 });
+
+test('a query that fails after its first rows is no whole result, and says why', async () => {
+  const folder = await emptyProject(atEnd);
+  await publishWarehouse(folder, atEnd, async () => {});
+  const config = loadConfig(join(folder, 'tidemark.yaml'), {}, new Redactor(), { needsSecrets: false });
+  const session = await openQuerySession({ config, signal: new AbortController().signal });
+  const failing = `select case when range < $last::int then range else error('no more') end as n from range(1000000)`;
+  const count = async (params: Readonly<Record<string, string>>) => {
+    let rows = 0;
+    for await (const part of (await session.prepare(failing, params)).rows()) rows += part.length;
+    return rows;
+  };
+  try {
+    await expect(count({ last: '900000' })).rejects.toMatchObject({
+      code: 'DATA',
+      message: expect.stringMatching(/no more$/u),
+    });
+    expect(await count({ last: '1000000' })).toBe(1_000_000);
+  } finally {
+    await session.close();
+  }
+});

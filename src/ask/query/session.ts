@@ -10,7 +10,7 @@ import type { Config } from '../../config/config.ts';
 import { linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
-import { createStatements, interruptible, isQueryError, openInstance } from '../../warehouse/database.ts';
+import { createStatements, interruptible, isQueryError, openInstance, streamQuery } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/migrate.ts';
 import { beforeFirstPull, readHistoryStart } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
@@ -147,17 +147,21 @@ async function plan(session: Session, text: string) {
 
 /** Columns of the same name get numbers. */
 async function probe({ connection, files }: Session, source: string, values: QueryParams) {
-  const found = await stream(connection, files.render('query/columns', { source }), values);
+  const found = await connection.stream(files.render('query/columns', { source }), { ...values });
   return found.deduplicatedColumnNames().map((name, index) => ({ name, type: found.columnType(index) }));
 }
 
 async function* readChunks(session: Session, parts: SqlParts, values: QueryParams) {
   const sql = session.files.render('query/rows', parts);
-  const result = await runStep(session, () => stream(session.connection, sql, values));
-  for (;;) {
-    const chunk = await runStep(session, () => result.fetchChunk());
-    if (!chunk || chunk.rowCount === 0) return;
-    yield chunk;
+  const chunks = streamQuery(session.connection, sql.trimStart(), () => (chunk) => chunk, { ...values });
+  try {
+    for (;;) {
+      const { value: chunk } = await runStep(session, () => chunks.next());
+      if (!chunk) return;
+      yield chunk;
+    }
+  } finally {
+    await chunks.return(undefined);
   }
 }
 
@@ -211,19 +215,11 @@ async function toTable(files: SqlFiles, statement: Statement, prepared: DuckDBPr
   return `(from (values ${rows.join(', ')}) as literal(${names.join(', ')}))`;
 }
 
-async function stream(connection: DuckDBConnection, sql: string, values: QueryParams) {
-  const prepared = await connection.prepare(sql.trimStart());
-  prepared.bind({ ...values });
-  return prepared.stream();
-}
-
 /** Runs a step of the query, and says which limit it met. */
 async function runStep<T>(session: Session, step: () => Promise<T>): Promise<T> {
   const { connection, signal } = session;
   try {
-    const result = await interruptible({ connection }, signal, step);
-    signal.throwIfAborted(); // DuckDB may end an interrupted result as if it were complete
-    return result;
+    return await interruptible({ connection }, signal, step);
   } catch (error) {
     throw signal.aborted ? stopError(signal.reason) : explain(session, error);
   }

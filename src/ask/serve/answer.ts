@@ -96,7 +96,8 @@ async function sendError(exchange: Exchange, thrown: unknown): Promise<void> {
   const isHidden = error instanceof LackError;
   if (status === 500 || isHidden) log.error(`${request.url}: ${errorMessage(isHidden ? error.cause : error)}`);
   if (response.headersSent) {
-    response.destroy();
+    // With HTTP/1.0, the end of the connection is that of an answer.
+    request.socket.resetAndDestroy();
     return;
   }
   // They may quote the address or what a service answered.

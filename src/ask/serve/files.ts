@@ -43,7 +43,8 @@ export async function sendAsset(exchange: Exchange): Promise<void> {
 function isKnown({ request, response }: Exchange, version: string): boolean {
   response.setHeader('etag', `"${version}"`);
   response.setHeader('cache-control', 'no-cache');
-  if (request.headers['if-none-match'] !== `"${version}"`) return false;
+  // A proxy that compresses marks it as weak.
+  if (request.headers['if-none-match']?.replace(/^W\//u, '') !== `"${version}"`) return false;
   response.writeHead(304).end();
   return true;
 }

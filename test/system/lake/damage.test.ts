@@ -55,3 +55,12 @@ test('a store that calls every number taken, and has none of them, is an error',
     message: expect.stringContaining(`${claimPath(5 * 1024)}: the store says that it exists, and that it does not`),
   });
 });
+
+test('a number that a store calls taken by what the publish itself has written is its number', async () => {
+  const createIfAbsent = async (path: string, content: string) => {
+    await project.store.createIfAbsent(path, content);
+    return false;
+  };
+  await project.night('2026-10-07T02:15:00Z');
+  expect(await project.publish({ ...project.store, createIfAbsent })).toMatchObject({ publish: 5 * WRITERS });
+});

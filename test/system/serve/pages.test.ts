@@ -404,6 +404,8 @@ describe('reports', () => {
     const again = await server.get('/reports/overview.html', { 'if-none-match': headers.etag ?? '' });
     expect([again.status, again.body]).toEqual([304, '']);
     expect(again.headers['content-security-policy']).toBe(headers['content-security-policy']);
+    const compressed = await server.get('/reports/overview.html', { 'if-none-match': `W/${headers.etag}` });
+    expect(compressed.status).toBe(304); // as behind a proxy that compresses
   });
 
   test.each([

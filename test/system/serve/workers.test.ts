@@ -80,6 +80,14 @@ describe('an error after the first rows', () => {
     if (answer instanceof Error) expect(answer.message).toMatch(/aborted|hang up/u);
     else expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('broken') });
   });
+
+  test('is no whole result over HTTP/1.0, as some proxies speak, where the end of a connection is that of an answer', async () => {
+    const { hostname, port } = new URL(single.url);
+    const failing = `select i, if(i = 900000, error('broken'), 'x') as text from range(1000000) t(i)`;
+    const socket = connect(Number(port), hostname).resume();
+    socket.write(`GET ${queryPath(failing)} HTTP/1.0\r\nHost: ${hostname}\r\n\r\n`);
+    await expect(once(socket, 'close')).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
 });
 
 test('a reader that goes away ends its query, and gives up its place in the queue', async () => {
