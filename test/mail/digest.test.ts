@@ -250,6 +250,20 @@ describe('a digest', () => {
     expect(text).toContain('workspaces drifting, 2026-11-18 to 2026-11-19: 3 to 3 over 2 days, 3 now');
   });
 
+  test('has no number of what is known of no workspace that is there, nor of those behind', async () => {
+    const warehouse = await createMailWarehouse();
+    const tf_versions = [{ version: '1.9.8' }];
+    await warehouse.pull(FIRST, { tf_versions, workspaces: [workspace('a', { drifted: true, checks_failed: 1 })] });
+    const nothing = { drifted: null, checks_failed: null, workspace_iac_version: null };
+    await warehouse.pull(SECOND, { tf_versions, workspaces: [workspace('b', nothing)] });
+    const { subject, text } = await warehouse.digest(SECOND);
+    expect(text).toContain('workspaces drifting: — (1 deleted)\n');
+    expect(text).toContain('workspaces failing checks: — (1 deleted)\n');
+    expect(subject).toBe('Tidemark acme: 1 not assessed for drift (+1)');
+    await warehouse.pull(THIRD, { tf_versions, workspaces: [workspace('b', nothing)] });
+    expect((await warehouse.digest(THIRD)).text).not.toContain('behind the newest version');
+  });
+
   test('says of no pool that it is down where its agents were never pulled', async () => {
     const warehouse = await createMailWarehouse();
     const agent_pools = [{ pool_id: 'apool-one', name: 'one' }];

@@ -48,7 +48,9 @@ describe('the agent-health report', () => {
     const pools = { agent_pools: [pool('one', 1)], agent_pool_workspaces: links };
     await warehouse.pull(FIRST, { ...pools, agents: 'failed' });
     const unknown = await warehouse.data('agent-health', FIRST, ['pools']);
-    expect(unknown.pools).toMatchObject([{ who: '1 attached', agents: null, live: null, squares: [] }]);
+    expect(unknown.pools).toMatchObject([
+      { who: '1 attached', agents: null, live: null, squares: [{ kind: 'soft', text: 'not known' }] },
+    ]);
     const agents = Array.from({ length: 62 }, (_, index) => agent(`a${index}`, 'one', 'errored', null));
     await warehouse.pull(SECOND, { ...pools, agents });
     const { pools: known } = await warehouse.data('agent-health', SECOND, ['pools']);

@@ -62,7 +62,7 @@ with
       pools.target,
       pools.name as pool_name,
       -- A row holds 60 squares, and one for the others.
-      coalesce(members.squares[:60], [])
+      coalesce(members.squares[:60], if(known.target is null, [{'kind': 'soft', 'value': 1, 'text': 'not known'}], []))
       || if(members.agents > 60, [{'kind': 'soft', 'value': 1, 'text': format('and {:,} more', members.agents - 60)}], []) as squares,
       case
         when counted.workspaces is null then 'not listed'

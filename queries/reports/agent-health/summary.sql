@@ -9,7 +9,8 @@ with
   state as (
     select
       coalesce(bool_and(previous_as_of is not null), false) as comparable,
-      max(as_of) filter (source = 'agents') as agents_as_of,
+      coalesce(bool_or(source = 'agent_pools'), false) as has_pools,
+      coalesce(bool_or(source = 'agents'), false) as has_agents,
     from source_state_at($as_of)
     where source in ('agents', 'agent_pools') and as_of is not null
   ),
@@ -115,30 +116,42 @@ with
       -- where those of a pool are not listed, the number may be too low, and 0 says nothing
       if(is_known, nullif(named + others, if(are_some_unlisted, 0, null)), null) as stranded_workspaces,
       pool_counts.unknown_pools,
-      case when state.comparable then before_counts.pools end as pools_before,
-      case when state.comparable then before_counts.agents end as agents_before,
-      case when state.comparable then before_counts.pools_without_live_agents end as pools_without_live_agents_before,
-      case when state.comparable then before_counts.live_agents end as live_agents_before,
+      case when state.comparable and has_pools then before_counts.pools end as pools_before,
+      case when state.comparable and has_agents then before_counts.agents end as agents_before,
+      case when state.comparable and has_pools and has_agents then before_counts.pools_without_live_agents end as pools_without_live_agents_before,
+      case when state.comparable and has_agents then before_counts.live_agents end as live_agents_before,
       not state.comparable as baseline,
-    from agent_counts, statuses, attached, pool_counts, before_counts, state
+    from state
+    cross join attached
+    cross join before_counts
+    -- what was never pulled has no number
+    left join pool_counts on has_pools
+    left join agent_counts on has_agents
+    left join statuses on has_agents
   )
 select
   *,
-  format(
-    '{} of {:,} {} {} no live agent{}{}; {}',
-    coalesce(format('{:,}', pools_without_live_agents), '?'),
-    pools,
-    if(pools = 1, 'pool', 'pools'),
-    if(pools = 1 or pools_without_live_agents = 1, 'has', 'have'),
-    case
-      when pools_without_live_agents is null or stranded_workspaces = 0 then ''
-      when stranded_workspaces is null then ', and it is not known how many workspaces wait'
-      when stranded_workspaces = 1 then ', and 1 workspace waits'
-      else format(', and {:,} workspaces wait', stranded_workspaces)
-    end,
-    if(unknown_pools between 1 and pools - 1, format(', of {:,} it is not known', unknown_pools), ''),
+  concat_ws(
+    '; ',
+    coalesce(
+      format(
+        '{} of {:,} {} {} no live agent{}{}',
+        coalesce(format('{:,}', pools_without_live_agents), '?'),
+        pools,
+        if(pools = 1, 'pool', 'pools'),
+        if(pools = 1 or pools_without_live_agents = 1, 'has', 'have'),
+        case
+          when pools_without_live_agents is null or stranded_workspaces = 0 then ''
+          when stranded_workspaces is null then ', and it is not known how many workspaces wait'
+          when stranded_workspaces = 1 then ', and 1 workspace waits'
+          else format(', and {:,} workspaces wait', stranded_workspaces)
+        end,
+        if(unknown_pools between 1 and pools - 1, format(', of {:,} it is not known', unknown_pools), '')
+      ),
+      'The agent pools are not known'
+    ),
     if(
-      pools_without_live_agents is null and agents = 0,
+      agents is null or (pools > 0 and pools_without_live_agents is null and agents = 0),
       'the agents are not known',
       format(
         '{:,} of {:,} {} {} silent{}',

@@ -11,6 +11,8 @@ with
     from source_state_at($as_of)
     where source in ('keys', 'mesh_roles') and as_of is not null
   ),
+  -- what was never pulled has no number
+  pulled as (select coalesce(list(distinct source), []) as pulled from source_state_at($as_of) where as_of is not null),
   held as (select distinct target, key_name from key_distributions_at($as_of)),
   key_counts as (
     select
@@ -92,21 +94,32 @@ with
       ),
       provider_counts.*,
       role_counts.*,
-      case when comparable.yes then before_counts.overdue end as overdue_before,
-      case when comparable.yes then before_counts.deletion_allowed end as deletion_allowed_before,
-      case when comparable.yes then before_counts.management_roles end as management_roles_before,
+      case when comparable.yes and 'keys' in pulled then before_counts.overdue end as overdue_before,
+      case when comparable.yes and 'keys' in pulled then before_counts.deletion_allowed end as deletion_allowed_before,
+      case when comparable.yes and 'mesh_roles' in pulled then before_counts.management_roles end as management_roles_before,
       not comparable.yes as baseline,
       (select count(*) from unknown_parts_at($as_of) where not is_unsupported and source in ('key_distributions', 'keys', 'kms_providers', 'mesh_roles')) as unknown_parts,
-    from key_counts, before_counts, provider_counts, role_counts, comparable
+    from comparable
+    cross join pulled
+    cross join before_counts
+    left join key_counts on 'keys' in pulled
+    left join provider_counts on 'kms_providers' in pulled
+    left join role_counts on 'mesh_roles' in pulled
   )
 select
   *,
-  case
-    -- A target without key management has roles alone.
-    when keys > 0 or exists (from source_state_at($as_of) where source = 'keys')
-      then format('{:,} of {:,} {} {} overdue for rotation; ', overdue, keys, if(keys = 1, 'key', 'keys'), if(keys = 1 or overdue = 1, 'is', 'are'))
-    else ''
-  end
-  || format('{:,} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue'))
+  concat_ws(
+    '; ',
+    case
+      -- A target without key management has roles alone.
+      when not exists (from source_state_at($as_of) where source = 'keys') then null
+      when keys is null then 'It is not known whether keys are overdue for rotation'
+      else format('{:,} of {:,} {} {} overdue for rotation', overdue, keys, if(keys = 1, 'key', 'keys'), if(keys = 1 or overdue = 1, 'is', 'are'))
+    end,
+    coalesce(
+      format('{:,} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue')),
+      'the roles for management tokens are not known'
+    )
+  )
   || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {:,} parts are not known', unknown_parts) end as headline,
 from counted;
