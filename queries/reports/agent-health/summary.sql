@@ -18,13 +18,18 @@ with
     select target
     from assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of)
   ),
-  -- live and agents: null where the agents of the target or pool are not known. An agent of an unknown status may be live
+  -- live and agents: null where the agents of the target or pool are not known; live as well where none is known to be, and one may be
   pools as (
     select
       pools.target,
       pools.pool_id,
       if(is_known, count(agents.agent_id), null) as agents,
-      if(is_known, count(agents.agent_id) filter (is_live(agents.status) is not false), null) as live,
+      case
+        when not is_known then null
+        when bool_or(is_live(agents.status)) then count(*) filter (is_live(agents.status))
+        when bool_or(agents.agent_id is not null and is_live(agents.status) is null) then null
+        else 0
+      end as live,
     from (
       select
         *,
@@ -55,7 +60,7 @@ with
       count(*) filter (
         last_ping_at is null or last_ping_at < state.as_of - to_seconds($agent_silent_minutes::double * 60)
       ) as silent_when_pulled,
-      count(*) filter (is_live(agents.status)) as live_agents,
+      count_known(is_live(agents.status)) as live_agents,
       count(*) filter (is_live(agents.status) is null or last_ping_at >= $as_of::timestamptz + interval 1 day) as agents_unknown,
       count(*) filter (name is null) as unnamed_agents,
     from agents_at($as_of) as agents
@@ -82,7 +87,7 @@ with
       count(*) as pools,
       count(*) filter (live = 0) as pools_without_live_agents,
       (select count(*) from agents_before($as_of)) as agents,
-      (select count(*) from agents_before($as_of) where is_live(status)) as live_agents,
+      (select count_known(is_live(status)) from agents_before($as_of)) as live_agents,
     from pools_before
   ),
   waiting as (

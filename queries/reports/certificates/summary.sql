@@ -18,12 +18,12 @@ with
       count(*) as roots,
       count(*) filter (active) as active_roots,
       count(*) filter (not active) as inactive_roots,
-      count(*) filter (
+      count_known(
         active is not false
         and not_after > $as_of::timestamptz
         and not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400)
       ) as roots_expiring,
-      count(*) filter (active is not false and not_after <= $as_of::timestamptz) as roots_expired,
+      count_known(active is not false and not_after <= $as_of::timestamptz) as roots_expired,
       count(*) filter (active is not false and not_after is null) as roots_unknown,
       min(not_after) filter (active) as active_root_ends_at,
     from ca_roots_at($as_of)
@@ -31,11 +31,11 @@ with
   leaf_counts as (
     select
       count(*) as leaves,
-      count(*) filter (
+      count_known(
         valid_before > $as_of::timestamptz
         and valid_before <= $as_of::timestamptz + leaf_notice(valid_after, valid_before, $certificate_days)
       ) as leaves_expiring,
-      count(*) filter (valid_before <= $as_of::timestamptz) as leaves_expired,
+      count_known(valid_before <= $as_of::timestamptz) as leaves_expired,
       count(*) filter (valid_before is null) as leaves_unknown,
       min(valid_before) as first_leaf_ends_at,
     from leaf_certificates_at($as_of)
@@ -43,7 +43,7 @@ with
   intermediate_counts as (
     select
       count(*) as intermediates,
-      count(*) filter (
+      count_known(
         certificates.not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400)
       ) as intermediates_expiring,
       count(*) filter (certificates.not_after is null) as intermediates_unknown,
@@ -70,7 +70,7 @@ with
         join findings using (finding_id)
         where states.is_open and findings.rule = 'leaf-from-old-root'
       ) as of_old_roots,
-      coalesce(roots_expiring + roots_expired + intermediates_expiring, 0) + coalesce(leaves_expiring + leaves_expired, 0) as ending,
+      coalesce(roots_expiring + roots_expired, 0) + coalesce(intermediates_expiring, 0) + coalesce(leaves_expiring + leaves_expired, 0) as ending,
     from comparable
     cross join pulled
     left join root_counts on 'ca_roots' in pulled

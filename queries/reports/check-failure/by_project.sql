@@ -51,7 +51,11 @@ select
     lambda part: part.value > 0
   ) as states,
   if(count(is_failing) = 0, null, format('{:,} of {:,}', failing, workspaces)) as failing_of,
-  sum(checks_failed) filter (known_failing(checks_failed, checks_unknown) is not null) as checks_failed,
+  -- where one that fails is not assessed now, 0 says nothing
+  nullif(
+    sum(checks_failed) filter (known_failing(checks_failed, checks_unknown) is not null),
+    if(bool_or(is_failing and known_failing(checks_failed, checks_unknown) is null), 0, null)
+  ) as checks_failed,
   project_external_id,
 from judged
 group by target, project_external_id, project_name

@@ -17,16 +17,16 @@ with
   key_counts as (
     select
       count(*) as keys,
-      count(*) filter (rotated_at < $as_of::timestamptz - to_seconds($key_rotation_days::double * 86400)) as overdue,
+      count_known(rotated_at < $as_of::timestamptz - to_seconds($key_rotation_days::double * 86400)) as overdue,
       count(*) filter (rotated_at is null) as age_unknown,
       count(*) filter (versions_enabled is null) as versions_unknown,
-      coalesce(sum(versions_enabled), 0) as versions_enabled,
-      count(*) filter (versions_enabled > $key_versions_kept::bigint) as too_many_versions,
+      if(count(*) = 0, 0, sum(versions_enabled)) as versions_enabled,
+      count_known(versions_enabled > $key_versions_kept::bigint) as too_many_versions,
       count(*) filter (
         held.key_name is null
         and rotated.target in (from assessed_targets('retired-key', ['key_distributions', 'keys'], $as_of))
       ) as undistributed,
-      count(*) filter (deletion_allowed) as deletion_allowed,
+      count_known(deletion_allowed) as deletion_allowed,
       max(date_diff('hour', rotated_at, $as_of::timestamptz) // 24) as oldest_days,
     from rotated_keys($as_of) as rotated
     left join held on held.target = rotated.target and held.key_name = rotated.name
@@ -48,13 +48,9 @@ with
   ),
   before_counts as (
     select
-      count(*) filter (rotated_at < previous_as_of - to_seconds($key_rotation_days::double * 86400)) as overdue,
-      count(*) filter (deletion_allowed) as deletion_allowed,
-      (
-        select count(*)
-        from mesh_roles_before($as_of) as roles
-        where issues_management(roles)
-      ) as management_roles,
+      count_known(rotated_at < previous_as_of - to_seconds($key_rotation_days::double * 86400)) as overdue,
+      count_known(deletion_allowed) as deletion_allowed,
+      (select count_known(issues_management(roles)) from mesh_roles_before($as_of) as roles) as management_roles,
     from before
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
@@ -79,7 +75,7 @@ with
   role_counts as (
     select
       count(*) as roles,
-      count(*) filter (issues_management(roles)) as management_roles,
+      count_known(issues_management(roles)) as management_roles,
       count(*) filter (issues_management(roles) is null) as roles_unknown,
     from mesh_roles_at($as_of) as roles
   ),
@@ -113,8 +109,9 @@ select
     case
       -- A target without key management has roles alone.
       when not exists (from source_state_at($as_of) where source = 'keys') then null
-      when keys is null then 'It is not known whether keys are overdue for rotation'
+      when overdue is null then 'It is not known whether keys are overdue for rotation'
       else format('{:,} of {:,} {} {} overdue for rotation', overdue, keys, if(keys = 1, 'key', 'keys'), if(keys = 1 or overdue = 1, 'is', 'are'))
+        || case age_unknown when 0 then '' else format(', of {:,} it is not known', age_unknown) end
     end,
     coalesce(
       format('{:,} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue')),

@@ -65,8 +65,8 @@ with
   volume_counts as (
     select
       count(*) as volumes,
-      count(*) filter (not schedulable and is_known) as unschedulable,
-      count(*) filter (unhealthy and is_known) as unhealthy,
+      count_known(not schedulable and is_known) as unschedulable,
+      count_known(unhealthy and is_known) as unhealthy,
       count(*) filter (is_unreported and is_known) as not_reported,
       count(*) filter (lost_claim and is_known) as lost_claims,
       (select count(*) from missing_volumes($as_of)) as missing,
@@ -79,7 +79,7 @@ with
     select
       count(*) as external_volumes,
       if(count(*) = 0, 0, sum(held.capacity_bytes)) as capacity_bytes,
-      count(*) filter (held.is_abnormal and held.is_known) as abnormal,
+      count_known(held.is_abnormal and held.is_known) as abnormal,
       count(*) filter (held.is_abnormal is null and held.is_known) as abnormal_unknown,
       (select count(*) from orphaned) as orphaned,
       (select if(count(*) = 0, 0, sum(capacity_bytes)) from orphaned) as orphaned_bytes,
@@ -104,7 +104,7 @@ with
   before_counts as (
     select
       count(*) as volumes,
-      count(*) filter (not schedulable) as unschedulable,
+      count_known(not schedulable) as unschedulable,
       (select count(*) from external_volumes_before($as_of)) as external_volumes,
       (select count(*) from volume_snapshots_before($as_of)) as snapshots,
     from volumes_before($as_of)
