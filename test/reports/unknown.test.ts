@@ -232,14 +232,96 @@ const PARTLY_PULLED: readonly (readonly [string, readonly PulledTables[], string
   ],
 ];
 
-test.each(PARTLY_PULLED)(
-  'what the report %s never pulled has no number beside what it did: %#',
+const key = (name: string) => ({ name, latest_version: 1 });
+
+/** As above, of sources that were pulled, and whose rows do not tell it. */
+const PARTLY_TOLD: typeof PARTLY_PULLED = [
+  [
+    'keys',
+    [{ keys: [{ name: 'a' }], mesh_roles: [{ name: 'odd', token_type: null, consul_policies: ['web'] }] }],
+    'It is not known whether keys are overdue for rotation; the roles for management tokens are not known',
+    {
+      keys: 1,
+      overdue: null,
+      too_many_versions: null,
+      versions_enabled: null,
+      deletion_allowed: null,
+      management_roles: null,
+    },
+  ],
+  [
+    'keys',
+    [
+      {
+        keys: [key('a'), key('b')],
+        key_versions: [{ key_name: 'b', version: 1, creation_time: NIGHT }],
+        mesh_roles: [],
+      },
+    ],
+    '0 of 2 keys are overdue for rotation, of 1 it is not known; 0 roles issue management tokens',
+    { overdue: 0, age_unknown: 1 },
+  ],
+  [
+    'certificates',
+    [{ ca_roots: [{ root_id: 'r', active: true }], leaf_certificates: [{ service: 'web' }] }],
+    'None of 1 active root, 0 intermediates and 1 leaf certificate is known to expire soon',
+    {
+      roots_expiring: null,
+      roots_expired: null,
+      leaves_expiring: null,
+      leaves_expired: null,
+      intermediates_expiring: 0,
+    },
+  ],
+  [
+    'storage',
+    [{ volumes: [{ volume_id: 'v' }], external_volumes: [{ plugin_id: 'p', external_id: 'v' }], volume_snapshots: [] }],
+    '1 volume, ? cannot be scheduled',
+    { unschedulable: null, unhealthy: null, abnormal: null },
+  ],
+  [
+    'agent-health',
+    [
+      {
+        agent_pools: [{ pool_id: 'p' }],
+        agents: [{ agent_id: 'a', pool_id: 'p', status: 'draining', last_ping_at: NIGHT }],
+      },
+    ],
+    '? of 1 pool has no live agent; 0 of 1 agent is silent',
+    { pools_without_live_agents: null, unknown_pools: 1, live_agents: null },
+  ],
+  [
+    'check-failure',
+    [{ workspaces: [workspace('a', { checks_failed: 1 })] }, { workspaces: [workspace('a', { checks_unknown: 1 })] }],
+    '1 of 1 workspace fails its checks; nothing changed',
+    { failing: 1, checks_failed: null, by_project: [{ checks_failed: null }] },
+  ],
+  [
+    'drift',
+    [
+      { workspaces: [workspace('a', { drifted: true }), workspace('b'), workspace('c')] },
+      { workspaces: [workspace('a', { drifted: null }), workspace('b', { drifted: null }), workspace('c')] },
+    ],
+    '1 of 3 workspaces drifts, 1 of them not assessed now; nothing changed; 1 other is not assessed now',
+    { drifting: 1, resources_drifted: null, by_project: [{ resources_drifted: null }] },
+  ],
+  [
+    'cost',
+    [null, 50].map((resources) => ({ workspaces: [workspace('a'), workspace('b', { current_rum_count: resources })] })),
+    '60 resources under management',
+    { resources: 60, resources_before: null },
+  ],
+];
+
+test.each([...PARTLY_PULLED, ...PARTLY_TOLD])(
+  'what the report %s does not know has no number beside what it knows: %#',
   async (report, nights, headline, expected) => {
     const warehouse = await createReportWarehouse();
     for (const [index, tables] of nights.entries()) await warehouse.pull(`2026-11-0${index + 1}T02:15:00Z`, tables);
     const { summary, ...data } = await warehouse.data(report, `2026-11-0${nights.length}T02:15:00Z`, [
       'chain',
       'versions',
+      'by_project',
     ]);
     expect({ ...data, ...summary, versions_in_use: data.versions }).toMatchObject({ ...expected, headline });
   },
