@@ -72,7 +72,7 @@ describe('the agent-health report', () => {
     });
     const data = await warehouse.data('agent-health', FIRST, ['pools_down', 'stranded']);
     expect(data.summary).toMatchObject({ pools_without_live_agents: 1, stranded_workspaces: 0, live_agents: 0 });
-    expect(data.summary).toMatchObject({ agents_unknown: 3 });
+    expect(data.summary).toMatchObject({ agents_unknown: 3, by_status: { draining: 1, errored: 1, 'no status': 1 } });
     expect([pick(data.pools_down, 'pool_name'), data.stranded]).toEqual([['down'], []]);
   });
 

@@ -50,7 +50,7 @@ with
             else 'good'
           end,
           'value': 1,
-          'text': concat_ws(' ', coalesce(name, agent_id), coalesce(status, 'unknown')),
+          'text': concat_ws(' ', coalesce(name, agent_id), coalesce(status, 'no status')),
         }
         order by status in ('idle', 'busy') desc, name, agent_id
       ) as squares,

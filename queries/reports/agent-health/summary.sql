@@ -69,7 +69,7 @@ with
   statuses as (
     select coalesce(map_from_entries(list({'k': status, 'v': agents} order by status)), map([], [])) as by_status
     from (
-      select coalesce(status, 'unknown') as status, count(*) as agents from agents_at($as_of) group by 1
+      select coalesce(status, 'no status') as status, count(*) as agents from agents_at($as_of) group by 1
     )
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
