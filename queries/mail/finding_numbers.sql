@@ -1,5 +1,5 @@
 -- grain: one row: the numbers of the findings of a digest, of some rules and of a severity, each null for all; none where the rules were never assessed for
--- a whole target of the digest
+-- a whole target of the digest, or no rule for any
 create or replace temp macro mail_finding_numbers(rules, severity_name, since_time) as table
 select * replace (
   if(
@@ -30,10 +30,8 @@ from (
     where coalesce(list_contains(rules, rule), true)
   )
 )
-where
-  rules is null
-  or exists (
-    from rule_evaluations as assessed
-    join mail_routes as routes using (target)
-    where routes.project is null and list_contains(rules, assessed.rule)
-  );
+where exists (
+  from rule_evaluations as assessed
+  join mail_routes as routes using (target)
+  where rules is null or (routes.project is null and list_contains(rules, assessed.rule))
+);

@@ -79,7 +79,7 @@ select
   coalesce(grown < 0, false) as "isBetter",
   named <> '' or differs as is_changed,
   case
-    when one is not null and many is not null and (value <> 0 or change is not null)
+    when one is not null and many is not null and value is not null and (value <> 0 or change is not null)
       then concat(coalesce(format('{:,}', if(value = trunc(value), try_cast(value as bigint), null)), printf('%.15g', value)), ' ', if(value = 1, one, many), ' (' || change || ')')
   end as phrase,
   coalesce(subject, "order") as subject_order,

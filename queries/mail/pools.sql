@@ -1,6 +1,6 @@
 -- grain: one row per agent pool of mail_routes: those of whole targets, and those to which a workspace of the projects is attached
 -- What is left out now was not there before either.
--- down: whether none of its agents may be live; null where the rule `pool-without-live-agents` could not know it, as in the report
+-- down: whether none of its agents is live; null where the rule `pool-without-live-agents` could not know it, as in the report
 -- was_down: as last known at the previous digest; null as well where it is not known now: what is no longer known is no change
 -- parameters: $as_of; $since
 create or replace temp table mail_pools as
@@ -11,9 +11,9 @@ with
     select target, pool_id, false from agent_pools_at($since) where target not in (from left_out_targets('agent_pools', $as_of))
   ),
   live as (
-    select target, pool_id, true as present from agents_at($as_of) where is_live(status) is not false
+    select target, pool_id, true as present, is_live(status) is true as is_certain from agents_at($as_of) where is_live(status) is not false
     union all
-    select target, pool_id, false from agents_at($since) where is_live(status) is not false
+    select target, pool_id, false, is_live(status) is true from agents_at($since) where is_live(status) is not false
   ),
   known as (
     select target, true as present from assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of)
@@ -41,8 +41,12 @@ with
       if(
         exists (from known where known.target = pools.target and known.present)
         and (target, pool_id) not in (from unlisted),
-        bool_or(present) and not exists (
-          from live where live.target = pools.target and live.pool_id = pools.pool_id and live.present
+        bool_or(present) and not (
+          exists (
+            from live where live.target = pools.target and live.pool_id = pools.pool_id and live.present and live.is_certain
+          )
+          -- one that may be live leaves it unknown
+          or if(exists (from live where live.target = pools.target and live.pool_id = pools.pool_id and live.present), null, false)
         ),
         null
       ) as down,

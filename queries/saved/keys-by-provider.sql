@@ -1,5 +1,5 @@
 -- title: Which keys live in which provider
--- description: Each key of the secrets server with the KMS providers that hold it; keys without a provider come last.
+-- description: Each key of the secrets server with the KMS providers that hold it; keys without a known provider come last.
 -- param: provider text = '' - only this provider
 select
   keys.target,

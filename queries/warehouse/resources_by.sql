@@ -16,6 +16,7 @@ with
       target,
       if(owner = 'project', coalesce(project_external_id, project_name), vcs_repo_identifier) as id,
       any_value(if(owner = 'project', project_name, vcs_repo_identifier)) as name,
+      count(*) as workspaces,
       sum(current_rum_count) as resources,
     from workspaces_at(at_time::timestamptz - interval 30 days)
     group by target, id
@@ -37,7 +38,10 @@ select
   coalesce(now.workspaces, 0) as workspaces,
   if(now.workspaces is null, 0, now.resources)::bigint as resources,
   case
-    when is_comparable and (now.workspaces is null or now.resources is not null)
+    when
+      is_comparable
+      and (now.workspaces is null or now.resources is not null)
+      and (before.workspaces is null or before.resources is not null)
       then (coalesce(now.resources, 0) - coalesce(before.resources, 0))::bigint
   end as change_30_days,
   round(100.0 * now.resources / nullif(sum(now.resources) over (), 0), 1) as share_percent,

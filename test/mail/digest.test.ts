@@ -144,6 +144,17 @@ describe('a digest', () => {
     expect((await warehouse.digest(THIRD)).text).toContain('compared with 2026-11-19 02:15 UTC');
   });
 
+  test('is not all quiet where no rule was ever evaluated, and has no number of findings then', async () => {
+    const warehouse = await createMailWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
+    const { subject, text } = await warehouse.digest(FIRST);
+    expect(subject).toMatch(/^Tidemark acme: \d+ rules not assessed$/u);
+    expect(text).toMatch(/^- acme: .*: no rule was ever evaluated \(since 2026-11-18 02:15 UTC\)$/mu);
+    expect(text).not.toMatch(/critical findings|open findings/u);
+    await warehouse.evaluate(FIRST);
+    expect((await warehouse.digest(FIRST)).text).not.toContain('no rule was ever evaluated');
+  });
+
   test('is all quiet without findings', async () => {
     const warehouse = await quiet();
     expect((await warehouse.digest(FIRST)).subject).toBe('Tidemark acme: all quiet');
@@ -218,6 +229,7 @@ describe('a digest', () => {
     await writeFile(join(root, 'queries/mail/metrics/own.sql'), own);
     const warehouse = await createMailWarehouse();
     await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
+    await warehouse.evaluate(FIRST);
     const { text, subject } = await warehouse.digest(FIRST, { files: createSqlFiles([root, PACKAGE_ROOT]) });
     expect(text).toMatch(/open findings: \d+\nown: —\n/u);
     expect(subject).not.toContain('own');
@@ -248,6 +260,23 @@ describe('a digest', () => {
     const { html, text } = (await secondRun()).message;
     expect(html).toContain('aria-label="workspaces drifting per day: 3 3"');
     expect(text).toContain('workspaces drifting, 2026-11-18 to 2026-11-19: 3 to 3 over 2 days, 3 now');
+  });
+
+  test('has no number of what is known of no workspace that is there, nor of those behind', async () => {
+    const warehouse = await createMailWarehouse();
+    const tf_versions = [{ version: '1.9.8' }];
+    const agents = [{ agent_id: 'a', pool_id: 'p', status: 'draining', last_ping_at: FIRST }];
+    await warehouse.pull(FIRST, { agent_pools: [{ pool_id: 'p' }], agents });
+    await warehouse.pull(FIRST, { tf_versions, workspaces: [workspace('a', { drifted: true, checks_failed: 1 })] });
+    const nothing = { drifted: null, checks_failed: null, workspace_iac_version: null };
+    await warehouse.pull(SECOND, { tf_versions, workspaces: [workspace('b', nothing)] });
+    const { subject, text } = await warehouse.digest(SECOND);
+    expect(text).toContain('workspaces drifting: — (1 deleted)\n');
+    expect(text).toContain('workspaces failing checks: — (1 deleted)\n');
+    expect(text).toContain('agent pools without a live agent: —\n');
+    expect(subject).toMatch(/^Tidemark acme: 1 not assessed for drift \(\+1\), \d+ rules not assessed$/u);
+    await warehouse.pull(THIRD, { tf_versions, workspaces: [workspace('b', nothing)] });
+    expect((await warehouse.digest(THIRD)).text).not.toContain('behind the newest version');
   });
 
   test('says of no pool that it is down where its agents were never pulled', async () => {

@@ -35,10 +35,14 @@ const LATE = {
   resources_undrifted: 9,
 };
 
+const BLUE = { resources_drifted: 0, resources_undrifted: 12 };
+/** As the explorer answers it. */
+const UNASSESSED = { drifted: null, resources_drifted: 0, resources_undrifted: 8 };
+
 async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
-  const old = workspace('old', { current_run_applied_at: null, drifted: null, current_rum_count: 7 });
+  const old = workspace('old', { current_run_applied_at: null, ...UNASSESSED, current_rum_count: 7 });
   await pull(FIRST, {
-    workspaces: [workspace('blue'), old, workspace('gone')],
+    workspaces: [workspace('blue', BLUE), old, workspace('gone')],
     tf_versions: [{ version: '1.5.7', workspaces: 'blue, old' }],
     providers: [{ name: 'aws', version: '1.5.7', workspaces: 'blue' }],
     modules: [
@@ -76,9 +80,9 @@ async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
     ],
     leaf_certificates: [{ service: 'web', namespace: 'default', valid_before: '2027-11-16T00:00:00Z' }],
   });
-  await pull(SECOND, { workspaces: [workspace('blue', { drifted: true }), old] });
+  await pull(SECOND, { workspaces: [workspace('blue', { ...BLUE, drifted: true }), old] });
   await pull(THIRD, {
-    workspaces: [workspace('blue'), old, workspace('late', { ...LATE, tags: 'team:web, managed' })],
+    workspaces: [workspace('blue', BLUE), old, workspace('late', { ...LATE, tags: 'team:web, managed' })],
     agents: 'failed',
   });
 }
@@ -140,7 +144,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
     rows: [{ project_name: 'payments', periods: 1, current_periods: 0, longest_days: 7 }],
   },
   'drift-share': {
-    rows: [{ project_name: 'payments', workspaces: 3, not_reported: 2, resources_assessed: 12, drifted_percent: 25 }],
+    rows: [{ project_name: 'payments', workspaces: 3, not_reported: 2, resources_assessed: 12, drifted_percent: 0 }],
   },
   'expiring-certificates': { rows: [{ kind: 'CA root', name: 'active root', days_left: 15 }] },
   'idle-workspaces': { words: ['days=365'], rows: [{ workspace_name: 'old', resources: 7 }] },

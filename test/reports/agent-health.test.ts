@@ -48,7 +48,9 @@ describe('the agent-health report', () => {
     const pools = { agent_pools: [pool('one', 1)], agent_pool_workspaces: links };
     await warehouse.pull(FIRST, { ...pools, agents: 'failed' });
     const unknown = await warehouse.data('agent-health', FIRST, ['pools']);
-    expect(unknown.pools).toMatchObject([{ who: '1 attached', agents: null, live: null, squares: [] }]);
+    expect(unknown.pools).toMatchObject([
+      { who: '1 attached', agents: null, live: null, squares: [{ kind: 'soft', text: 'not known' }] },
+    ]);
     const agents = Array.from({ length: 62 }, (_, index) => agent(`a${index}`, 'one', 'errored', null));
     await warehouse.pull(SECOND, { ...pools, agents });
     const { pools: known } = await warehouse.data('agent-health', SECOND, ['pools']);
@@ -70,7 +72,7 @@ describe('the agent-health report', () => {
     });
     const data = await warehouse.data('agent-health', FIRST, ['pools_down', 'stranded']);
     expect(data.summary).toMatchObject({ pools_without_live_agents: 1, stranded_workspaces: 0, live_agents: 0 });
-    expect(data.summary).toMatchObject({ agents_unknown: 3 });
+    expect(data.summary).toMatchObject({ agents_unknown: 3, by_status: { draining: 1, errored: 1, 'no status': 1 } });
     expect([pick(data.pools_down, 'pool_name'), data.stranded]).toEqual([['down'], []]);
   });
 

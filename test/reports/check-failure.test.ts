@@ -97,6 +97,22 @@ describe('the check-failure report', () => {
     );
   });
 
+  it('counts no failed check where checks are not assessed', async () => {
+    const warehouse = await createReportWarehouse();
+    const unsure = { project_name: 'other', checks_unknown: 2 };
+    const untold = { project_name: 'untold', checks_failed: null, checks_errored: null, checks_unknown: null };
+    for (let day = 1; day <= 6; day++) {
+      const last = day === 6 ? { checks_unknown: 1 } : { checks_failed: day % 2 };
+      const workspaces = [workspace('flaps', last), workspace('unsure', unsure), workspace('untold', untold)];
+      await warehouse.pull(`2026-11-0${day}T02:15:00Z`, { workspaces });
+    }
+    const data = await warehouse.data('check-failure', '2026-11-06T02:15:00Z', ['flapping', 'by_project']);
+    expect(data.flapping).toMatchObject([{ workspace_name: 'flaps', checks_failed_now: null }]);
+    expect(data.by_project).toMatchObject(
+      ['core', 'other', 'untold'].map((project_name) => ({ project_name, not_assessed: 1, checks_failed: null })),
+    );
+  });
+
   it('lists the longest failing first, and computes the trend from the changes', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [failing('old'), workspace('young')] });

@@ -58,6 +58,24 @@ test('a target that was left out 30 days ago has not grown since, and one that i
   expect(by_project).toMatchObject([{ target: 'back', resources: 10, change_30_days: null }]);
 });
 
+test('what had no number has not grown from 0 when it gets one, and a projection of 0 is one', async () => {
+  const warehouse = await createReportWarehouse();
+  const told = (day: number, current_rum_count: number | null) =>
+    warehouse.pull(night(day), { workspaces: [workspace('a', { current_rum_count })] });
+  await told(1, null);
+  await warehouse.pull(night(3), { workspaces: [] });
+  await told(4, null);
+  for (const day of [5, 40]) await told(day, 500);
+  expect((await readCost(warehouse, 4, ['by_project'])).by_project).toMatchObject([{ resources: null }]);
+  const { by_project, grew_most } = await readCost(warehouse, 34, ['by_project', 'grew_most']);
+  expect(by_project).toMatchObject([{ resources: 500, change_30_days: null }]);
+  expect(grew_most).toEqual([]);
+  const empty = await pullNights(1, 8, () => 0);
+  await renderReports({ ...empty.options(night(8)), names: ['cost'] });
+  for (const extension of ['html', 'txt'])
+    expect(await readFile(join(empty.directory, 'out', `cost.${extension}`), 'utf8')).toContain('In 30 days: 0');
+});
+
 test('the report tells who has the resources, what grew most and on which night, and what is idle', async () => {
   const warehouse = await createReportWarehouse();
   const old = '2026-01-01T00:00:00Z';

@@ -193,7 +193,7 @@ test('the report draws the weeks, and reads a warehouse of an earlier version', 
 
 const HOSTILE = 'a;b,c\\d\r\nBEGIN:VEVENT\u2028x\u001b[31m "<é😀漢'.repeat(5);
 
-test('deadlines.ics has an event where a source is stale, and where an end is not known', async () => {
+test('deadlines.ics has an event where a source is stale or was never pulled, and where an end is not known', async () => {
   const warehouse = await createReportWarehouse();
   const read = async (asOf: string) => {
     await renderReports({ ...warehouse.options(asOf), names: ['deadlines'] });
@@ -204,6 +204,7 @@ test('deadlines.ics has an event where a source is stale, and where an end is no
   const lines = await read(AS_OF);
   expect(lines.filter((line) => line.startsWith('SUMMARY'))).toEqual([
     'SUMMARY:CA root r1 ends (acme)',
+    'SUMMARY:5 sources were never pulled: other deadlines may be near',
     'SUMMARY:1 end is not known: other deadlines may be near',
   ]);
   const failed = '2026-11-21T02:15:00.123Z'; // as a clock gives it
@@ -229,7 +230,7 @@ test('deadlines.ics keeps hostile names within their lines, and an event its UID
   const lines = first.split('\r\n');
   expect(lines.pop()).toBe('');
   expect(lines.filter((line) => /[\p{Cc}\u2028]/u.test(line) || Buffer.byteLength(line) > 75)).toEqual([]);
-  expect(lines.filter((line) => line === 'BEGIN:VEVENT')).toHaveLength(1);
+  expect(lines.filter((line) => line === 'BEGIN:VEVENT')).toHaveLength(2); // the root, and the sources that were never pulled
   const unfolded = first.replaceAll('\r\n ', '');
   expect(unfolded).toContain(String.raw`SUMMARY:CA root a\;b\,c\\d\nBEGIN:VEVENT\nx[31m "<é😀漢a\;b`);
   const second = (await write('2026-11-21T02:15:00Z', '2027-02-01T00:00:00Z')).replaceAll('\r\n ', '');

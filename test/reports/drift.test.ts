@@ -30,7 +30,7 @@ describe('the drift report', () => {
       clean: 0,
       unknown: 2,
       resolved: 0,
-      resources_drifted: 0,
+      resources_drifted: null,
     });
     expect(data.not_assessed).toMatchObject([
       { workspace_name: 'a', last_known: 'drifting' },

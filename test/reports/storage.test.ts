@@ -95,6 +95,16 @@ describe('the storage report', () => {
     expect(data.summary).toMatchObject({ stale_snapshots: 0, age_unknown: 0, stale_unknown: 2 });
   });
 
+  it('has no number of what no plugin can list', async () => {
+    const mute = [{ plugin_id: 'csi', supported: false }];
+    const lists = { external_volume_listings: mute, volume_snapshot_listings: mute };
+    const { summary } = await pull({ volumes: [volume('a')], external_volumes: [], volume_snapshots: [], ...lists });
+    const unknown =
+      'external_volumes capacity_bytes abnormal orphaned missing unprotected snapshots snapshot_bytes stale_snapshots';
+    for (const name of unknown.split(' ')) expect(summary, name).toMatchObject({ [name]: null });
+    expect(summary).toMatchObject({ volumes: 1, protection_unknown: 1 });
+  });
+
   it('counts volumes of which the service does not report what decides', async () => {
     const data = await pull({
       volumes: [

@@ -166,7 +166,7 @@ describe('the version-sprawl report', () => {
     await warehouse.pull(FIRST, { tf_versions: [tool('1.0.0-rc1')], workspaces: [on('a', '1.0.0-rc1')] });
     expect((await warehouse.data('version-sprawl', FIRST, [])).summary).toMatchObject({
       newest_version: null,
-      workspaces_behind: 0,
+      workspaces_behind: null,
     });
   });
 });

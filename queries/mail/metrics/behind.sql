@@ -2,7 +2,7 @@
 -- report: version-sprawl
 -- label: workspaces behind the newest version in use
 -- sources: workspaces, tf_versions
--- grain: one row; none where no workspace is known
+-- grain: one row; none where the version of no workspace is known
 -- parameters: $as_of; $since
 with
   newest as (
@@ -28,4 +28,4 @@ select
     count(*) filter (where present and not mine.comparable and semver_key(mine.version) < newest.key)
   ) as first_assessed,
 from mail_workspaces as mine, newest, newest_before
-having count(*) > 0 and any_value(newest.key) is not null;
+having count(semver_key(mine.version)) > 0 and any_value(newest.key) is not null;

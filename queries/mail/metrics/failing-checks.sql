@@ -7,7 +7,8 @@
 -- sources: workspaces
 -- grain: one row; none where no workspace is known, or none was ever reported
 select
-  count(*) filter (where is_failing) as value,
+  -- where none that is there was ever assessed, the number is not known
+  if(coalesce(bool_or(is_failing is not null) filter (present), true), count(*) filter (where is_failing), null) as value,
   if(bool_or(comparable), count(*) filter (where was_failing), null) as before,
   if($since is null, null, count(*) filter (where failing_change = 'first')) as first_assessed,
   if(bool_or(comparable), count(*) filter (where failing_change = 'new'), null) as added,

@@ -4,8 +4,8 @@
 -- about: "Before" is the previous complete pull of the same target.
 -- labels: status=Status; agents_before=Before; share_percent=Share
 with
-  now as (select coalesce(status, 'unknown') as status, count(*) as agents from agents_at($as_of) group by 1),
-  before as (select coalesce(status, 'unknown') as status, count(*) as agents from agents_before($as_of) group by 1),
+  now as (select coalesce(status, 'no status') as status, count(*) as agents from agents_at($as_of) group by 1),
+  before as (select coalesce(status, 'no status') as status, count(*) as agents from agents_before($as_of) group by 1),
   comparable as (
     select coalesce(bool_and(previous_as_of is not null), false) as yes
     from source_state_at($as_of)

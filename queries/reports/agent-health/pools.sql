@@ -50,7 +50,7 @@ with
             else 'good'
           end,
           'value': 1,
-          'text': concat_ws(' ', coalesce(name, agent_id), coalesce(status, 'unknown')),
+          'text': concat_ws(' ', coalesce(name, agent_id), coalesce(status, 'no status')),
         }
         order by status in ('idle', 'busy') desc, name, agent_id
       ) as squares,
@@ -62,7 +62,7 @@ with
       pools.target,
       pools.name as pool_name,
       -- A row holds 60 squares, and one for the others.
-      coalesce(members.squares[:60], [])
+      coalesce(members.squares[:60], if(known.target is null, [{'kind': 'soft', 'value': 1, 'text': 'not known'}], []))
       || if(members.agents > 60, [{'kind': 'soft', 'value': 1, 'text': format('and {:,} more', members.agents - 60)}], []) as squares,
       case
         when counted.workspaces is null then 'not listed'

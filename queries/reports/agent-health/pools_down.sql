@@ -2,7 +2,7 @@
 -- title: Pools without a live agent
 -- about: "Since" is the pull that first reported the pool without a live agent. "Workspaces waiting" are attached to the pool; their runs cannot start.
 -- counted: pools_without_live_agents
--- empty: Every pool has a live agent.
+-- empty: No pool is known to be without a live agent.
 -- labels: pool_name=Pool; agents=Agents; since=Since; waiting=Workspaces waiting; last_ping_at=Last ping; organization_scoped=For the whole organization
 -- subjects: pool_name=agent pool:pool_id
 -- links: waiting=stranded

@@ -9,7 +9,8 @@ with
   state as (
     select
       coalesce(bool_and(previous_as_of is not null), false) as comparable,
-      max(as_of) filter (source = 'agents') as agents_as_of,
+      coalesce(bool_or(source = 'agent_pools'), false) as has_pools,
+      coalesce(bool_or(source = 'agents'), false) as has_agents,
     from source_state_at($as_of)
     where source in ('agents', 'agent_pools') and as_of is not null
   ),
@@ -17,13 +18,18 @@ with
     select target
     from assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of)
   ),
-  -- live and agents: null where the agents of the target or pool are not known. An agent of an unknown status may be live
+  -- live and agents: null where the agents of the target or pool are not known; live as well where none is known to be, and one may be
   pools as (
     select
       pools.target,
       pools.pool_id,
       if(is_known, count(agents.agent_id), null) as agents,
-      if(is_known, count(agents.agent_id) filter (is_live(agents.status) is not false), null) as live,
+      case
+        when not is_known then null
+        when bool_or(is_live(agents.status)) then count(*) filter (is_live(agents.status))
+        when bool_or(agents.agent_id is not null and is_live(agents.status) is null) then null
+        else 0
+      end as live,
     from (
       select
         *,
@@ -54,7 +60,7 @@ with
       count(*) filter (
         last_ping_at is null or last_ping_at < state.as_of - to_seconds($agent_silent_minutes::double * 60)
       ) as silent_when_pulled,
-      count(*) filter (is_live(agents.status)) as live_agents,
+      count_known(is_live(agents.status)) as live_agents,
       count(*) filter (is_live(agents.status) is null or last_ping_at >= $as_of::timestamptz + interval 1 day) as agents_unknown,
       count(*) filter (name is null) as unnamed_agents,
     from agents_at($as_of) as agents
@@ -63,7 +69,7 @@ with
   statuses as (
     select coalesce(map_from_entries(list({'k': status, 'v': agents} order by status)), map([], [])) as by_status
     from (
-      select coalesce(status, 'unknown') as status, count(*) as agents from agents_at($as_of) group by 1
+      select coalesce(status, 'no status') as status, count(*) as agents from agents_at($as_of) group by 1
     )
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
@@ -81,7 +87,7 @@ with
       count(*) as pools,
       count(*) filter (live = 0) as pools_without_live_agents,
       (select count(*) from agents_before($as_of)) as agents,
-      (select count(*) from agents_before($as_of) where is_live(status)) as live_agents,
+      (select count_known(is_live(status)) from agents_before($as_of)) as live_agents,
     from pools_before
   ),
   waiting as (
@@ -115,30 +121,42 @@ with
       -- where those of a pool are not listed, the number may be too low, and 0 says nothing
       if(is_known, nullif(named + others, if(are_some_unlisted, 0, null)), null) as stranded_workspaces,
       pool_counts.unknown_pools,
-      case when state.comparable then before_counts.pools end as pools_before,
-      case when state.comparable then before_counts.agents end as agents_before,
-      case when state.comparable then before_counts.pools_without_live_agents end as pools_without_live_agents_before,
-      case when state.comparable then before_counts.live_agents end as live_agents_before,
+      case when state.comparable and has_pools then before_counts.pools end as pools_before,
+      case when state.comparable and has_agents then before_counts.agents end as agents_before,
+      case when state.comparable and has_pools and has_agents then before_counts.pools_without_live_agents end as pools_without_live_agents_before,
+      case when state.comparable and has_agents then before_counts.live_agents end as live_agents_before,
       not state.comparable as baseline,
-    from agent_counts, statuses, attached, pool_counts, before_counts, state
+    from state
+    cross join attached
+    cross join before_counts
+    -- what was never pulled has no number
+    left join pool_counts on has_pools
+    left join agent_counts on has_agents
+    left join statuses on has_agents
   )
 select
   *,
-  format(
-    '{} of {:,} {} {} no live agent{}{}; {}',
-    coalesce(format('{:,}', pools_without_live_agents), '?'),
-    pools,
-    if(pools = 1, 'pool', 'pools'),
-    if(pools = 1 or pools_without_live_agents = 1, 'has', 'have'),
-    case
-      when pools_without_live_agents is null or stranded_workspaces = 0 then ''
-      when stranded_workspaces is null then ', and it is not known how many workspaces wait'
-      when stranded_workspaces = 1 then ', and 1 workspace waits'
-      else format(', and {:,} workspaces wait', stranded_workspaces)
-    end,
-    if(unknown_pools between 1 and pools - 1, format(', of {:,} it is not known', unknown_pools), ''),
+  concat_ws(
+    '; ',
+    coalesce(
+      format(
+        '{} of {:,} {} {} no live agent{}{}',
+        coalesce(format('{:,}', pools_without_live_agents), '?'),
+        pools,
+        if(pools = 1, 'pool', 'pools'),
+        if(pools = 1 or pools_without_live_agents = 1, 'has', 'have'),
+        case
+          when pools_without_live_agents is null or stranded_workspaces = 0 then ''
+          when stranded_workspaces is null then ', and it is not known how many workspaces wait'
+          when stranded_workspaces = 1 then ', and 1 workspace waits'
+          else format(', and {:,} workspaces wait', stranded_workspaces)
+        end,
+        if(unknown_pools between 1 and pools - 1, format(', of {:,} it is not known', unknown_pools), '')
+      ),
+      'The agent pools are not known'
+    ),
     if(
-      pools_without_live_agents is null and agents = 0,
+      agents is null or (pools > 0 and pools_without_live_agents is null and agents = 0),
       'the agents are not known',
       format(
         '{:,} of {:,} {} {} silent{}',

@@ -68,9 +68,18 @@ with recursive
     group by target, fingerprint
   ),
   lines as (
-    select authorities.*, floor((epoch(not_after) - epoch($as_of::timestamptz)) / 86400)::bigint as time_left_days, depth, path, leaf_count, leaves
+    select
+      authorities.*,
+      floor((epoch(not_after) - epoch($as_of::timestamptz)) / 86400)::bigint as time_left_days,
+      depth,
+      path,
+      -- where the leaves were never pulled, nobody knows how many it signed
+      coalesce(leaf_count, if(state.as_of is null, null, 0)) as leaf_count,
+      leaves,
     from authorities
     join placed using (target, fingerprint)
+    left join source_state_at($as_of) as state
+      on state.target = authorities.target and state.source = 'leaf_certificates'
     left join leaves
       on leaves.target = authorities.target and leaves.signed_by = authorities.fingerprint
     union all by name
@@ -105,7 +114,7 @@ select
     ]
   ) as time_left,
   coalesce(leaves, []) as leaves,
-  coalesce(leaf_count, 0) as leaf_count,
+  leaf_count,
   fingerprint,
   signed_by,
 from lines

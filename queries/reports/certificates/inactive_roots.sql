@@ -2,7 +2,7 @@
 -- title: Inactive roots
 -- sources: ca_roots
 -- about: Still trusted, but no longer used to sign, for example after a rotation. Leaf certificates that they signed remain valid until they expire.
--- empty: Every root is active.
+-- empty: No root is known to be inactive.
 -- labels: root_name=Root; not_after=Until; since=Inactive since
 -- subjects: root_name=CA root:root_id
 -- hidden: root_id

@@ -27,7 +27,7 @@ select
   count(*) as workspaces,
   count(*) filter (judgement = 'failing') as failing,
   count(*) filter (checks_errored > 0) as errored,
-  count(*) filter (checks_unknown > 0) as not_assessed,
+  count(*) filter (checks_unknown > 0 or checks_failed is null) as not_assessed,
   count(*) filter (judgement = 'none') as without_checks,
   list_filter(
     [
@@ -51,7 +51,11 @@ select
     lambda part: part.value > 0
   ) as states,
   if(count(is_failing) = 0, null, format('{:,} of {:,}', failing, workspaces)) as failing_of,
-  sum(checks_failed) as checks_failed,
+  -- where one that fails is not assessed now, 0 says nothing
+  nullif(
+    sum(checks_failed) filter (known_failing(checks_failed, checks_unknown) is not null),
+    if(bool_or(is_failing and known_failing(checks_failed, checks_unknown) is null), 0, null)
+  ) as checks_failed,
   project_external_id,
 from judged
 group by target, project_external_id, project_name

@@ -2,7 +2,7 @@
 -- title: With errored checks
 -- about: A check that ended with an error has no result.
 -- counted: failing
--- empty: No check ended with an error.
+-- empty: No check is known to have ended with an error.
 -- labels: workspace_name=Workspace; project_name=Project; checks_failed=Failed; checks_errored=Errored; checks_unknown=Not assessed; checks_passed=Passed; current_run_status=Last run
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id

@@ -1,7 +1,7 @@
 -- grain: one row per workspace with failed checks, the longest failing first
 -- title: Failing
 -- about: "Since" is the pull that first reported the failure. A run without a count does not reset it. "Times before" counts earlier failures that were resolved.
--- empty: No workspace fails its checks.
+-- empty: No workspace is known to fail its checks.
 -- labels: workspace_name=Workspace; project_name=Project; since=Since; current_run_status=Last run; checks=Checks
 -- subjects: workspace_name=workspace:external_id; project_name=project:project_external_id
 -- hidden: external_id, project_external_id, checks_failed, checks_errored, checks_passed, days

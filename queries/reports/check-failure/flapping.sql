@@ -30,7 +30,7 @@ select
   now.project_name,
   episodes.times_in_30_days,
   episodes.last_began_at,
-  now.checks_failed as checks_failed_now,
+  if(known_failing(now.checks_failed, now.checks_unknown) is null, null, now.checks_failed) as checks_failed_now,
   now.external_id,
 from episodes
 join workspaces_at($as_of) as now on now.target = episodes.target and now.external_id = episodes.external_id

@@ -32,7 +32,11 @@ with
       count(*) filter (present and is_failing) as failing,
       count(*) filter (checks_errored > 0) as errored,
       count(*) filter (checks_unknown > 0) as unknown,
-      coalesce(sum(checks_failed), 0) as checks_failed,
+      -- where one that fails is not assessed now, the number may be too low, and 0 says nothing
+      nullif(
+        coalesce(sum(checks_failed), 0),
+        if(bool_or(present and is_failing and known_failing(checks_failed, checks_unknown) is null), 0, null)
+      ) as checks_failed,
       coalesce(sum(checks_errored), 0) as checks_errored,
       count(*) filter (
         checks_failed = 0 and checks_errored = 0 and checks_unknown = 0 and checks_passed = 0

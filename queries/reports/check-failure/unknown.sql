@@ -2,7 +2,7 @@
 -- title: With checks not assessed
 -- about: Checks that could not be assessed.
 -- counted: failing
--- empty: Every check is assessed.
+-- empty: Every reported check is assessed.
 -- labels: workspace_name=Workspace; project_name=Project; checks_failed=Failed; checks_errored=Errored; checks_unknown=Not assessed; checks_passed=Passed; current_run_status=Last run
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id

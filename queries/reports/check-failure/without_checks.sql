@@ -2,7 +2,7 @@
 -- title: Without checks
 -- about: All four counts are 0.
 -- counted: failing
--- empty: Every workspace has checks.
+-- empty: No workspace is known to be without checks.
 -- labels: workspace_name=Workspace; project_name=Project; current_rum_count=Resources; workspace_created_at=Created; current_run_status=Last run
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id

@@ -16,13 +16,16 @@ with
       valid_from,
       valid_to,
       first_as_of,
+      -- one that was there without a number has not grown from 0
       coalesce(
-        lag(current_rum_count) over (partition by history.target, external_id order by valid_from),
-        if(valid_from > first_as_of, 0, current_rum_count)
+        lag(current_rum_count ignore nulls) over earlier,
+        if(valid_from > first_as_of and row_number() over earlier = 1, 0, current_rum_count)
       ) as count_before,
     from workspaces_history as history
     join first_pulls('workspaces') using (target)
-    where valid_from <= $as_of::timestamptz and current_rum_count is not null
+    where valid_from <= $as_of::timestamptz
+    window earlier as (partition by history.target, external_id order by valid_from)
+    qualify current_rum_count is not null
   ),
   grown as (
     select

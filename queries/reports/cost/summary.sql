@@ -22,9 +22,15 @@ with
       if(count(*) = 0, 0, sum(current_rum_count))::bigint as resources,
       count(*) filter (current_rum_count is null) as not_reported,
       (
-        select case when bool_and(comparable.yes) then sum(current_rum_count)::bigint end
+        -- nobody knows how many came where the number of a workspace is known on one of the two nights only
+        select
+          case
+            when bool_and(comparable.yes) and bool_or((now.current_rum_count is null) <> (before.current_rum_count is null) and now.target is not null) is not true
+              then sum(before.current_rum_count)::bigint
+          end
         from comparable
-        left join workspaces_before($as_of) on true
+        left join workspaces_before($as_of) as before on true
+        left join workspaces_at($as_of) as now using (target, external_id)
       ) as resources_before,
     from workspaces_at($as_of)
   ),

@@ -1,6 +1,6 @@
 -- grain: one row per thing that is overdue or ends within 90 days, the first to end first
 -- title: What ends
--- empty: Nothing ends within 90 days.
+-- empty: Nothing is known to end within 90 days.
 -- labels: ends_at=Ends; days=Days left; kind=What; subject_name=Name; what_to_do=What to do
 -- subjects: subject_name=$kind:subject_id
 -- hidden: subject_id

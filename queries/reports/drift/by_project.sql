@@ -26,7 +26,11 @@ select
     lambda part: part.value > 0
   ) as states,
   if(count(changes.is_drifting) = 0, null, format('{:,} of {:,}', drifting, workspaces)) as drifting_of,
-  sum(now.resources_drifted) filter (known_drift(now.drifted, now.resources_drifted) is not null) as resources_drifted,
+  -- where one that drifts is not assessed now, 0 says nothing
+  nullif(
+    sum(now.resources_drifted) filter (known_drift(now.drifted, now.resources_drifted) is not null),
+    if(bool_or(changes.is_drifting and known_drift(now.drifted, now.resources_drifted) is null), 0, null)
+  ) as resources_drifted,
   now.project_external_id,
 from workspaces_at($as_of) as now
 join workspace_changes($as_of, null) as changes using (target, external_id)

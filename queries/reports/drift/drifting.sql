@@ -1,7 +1,7 @@
 -- grain: one row per workspace that drifts
 -- title: Drifting
 -- about: "Since" is the pull that first reported the drift. A run without an assessment does not reset it. "Times before" counts earlier drifts that were resolved.
--- empty: No workspace drifts.
+-- empty: No workspace is known to drift.
 -- labels: workspace_name=Workspace; project_name=Project; since=Since; current_run_status=Last run; resources_drifted=Resources
 -- subjects: workspace_name=workspace:external_id; project_name=project:project_external_id
 -- hidden: external_id, project_external_id, days

@@ -31,7 +31,8 @@ with
       count(*) filter (present and drifted) as drifted,
       count(*) filter (present and not drifted) as clean,
       count(*) filter (present and drifted is null) as unknown,
-      coalesce(sum(resources_drifted) filter (present and drifted is not null), 0) as resources_drifted,
+      -- where one that drifts is not assessed now, the number may be too low, and 0 says nothing
+      nullif(coalesce(sum(resources_drifted) filter (present and drifted is not null), 0), if(drifting_not_assessed > 0, 0, null)) as resources_drifted,
       count(*) filter (drift_change = 'new') as newly_drifted,
       count(*) filter (drift_change = 'returned') as returned,
       count(*) filter (drift_change = 'first') as first_drifted,
@@ -74,7 +75,7 @@ select
     )
     || if(drifting_not_assessed = 0, '', format(', {:,} of them not assessed now', drifting_not_assessed)),
     if(baseline or not is_known, null, coalesce(told_changes(newly_drifted, returned, resolved, deleted), 'nothing changed')),
-    if(unknown = drifting_not_assessed or not is_known, null, format('{:,} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
+    if(unknown = drifting_not_assessed or not is_known, null, format('{:,} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, if(unknown - drifting_not_assessed = 1, 'other is', 'others are'), if(unknown = 1, 'is', 'are'))))
   ) as headline,
   case
     when not baseline and is_known and was_known and drifting + drifting_before + newly_drifted + returned > 0

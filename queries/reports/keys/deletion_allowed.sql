@@ -2,7 +2,7 @@
 -- title: Deletion allowed
 -- sources: key_distributions, keys
 -- about: A key can be deleted once it is in no provider. Deletion cannot be undone.
--- empty: No key may be deleted.
+-- empty: No key is known that may be deleted.
 -- labels: name=Key; type=Type; held_by=Providers; since=Allowed since
 -- subjects: name=key
 with

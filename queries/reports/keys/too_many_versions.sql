@@ -2,7 +2,7 @@
 -- title: Too many versions enabled
 -- sources: keys
 -- about: A lowest enabled version of 0 means that all versions are enabled.
--- empty: No key has more versions enabled than `keyVersionsKept`.
+-- empty: No key is known to have more versions enabled than `keyVersionsKept`.
 -- labels: name=Key; type=Type; versions_enabled=Enabled; latest_version=Latest version; min_enabled_version=Lowest enabled
 -- subjects: name=key
 select

@@ -1,7 +1,7 @@
 -- grain: one row per key that is in no provider
 -- title: In no provider
 -- sources: key_distributions, keys
--- empty: Every key is in a provider.
+-- empty: No key is known to be in no provider.
 -- labels: name=Key; type=Type; latest_version=Latest version; deletion_allowed=Deletion allowed
 -- subjects: name=key
 select

@@ -1,7 +1,7 @@
 -- grain: one row per volume claimed only by finished allocations
 -- title: Claimed only by finished allocations
 -- sources: volumes
--- empty: No volume is claimed only by finished allocations.
+-- empty: No volume is known to be claimed only by finished allocations.
 -- labels: volume=Volume; plugin_id=Plugin; allocations=Allocations; nodes=Nodes; jobs=Jobs
 -- subjects: volume=volume
 select

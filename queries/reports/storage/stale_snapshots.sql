@@ -1,7 +1,7 @@
 -- grain: one row per snapshot that is too old, or whose volume no longer exists
 -- title: Stale snapshots
 -- sources: external_volumes, volume_snapshots, volumes
--- empty: No snapshot is stale.
+-- empty: No snapshot is known to be stale.
 -- labels: snapshot_id=Snapshot; plugin_id=Plugin; external_source_volume_id=Volume in the provider; age_days=Age (days); size_bytes=Size; reason=Why
 -- subjects: snapshot_id=snapshot
 select

@@ -17,6 +17,18 @@ with
       exists (from assessed_targets('missing-external-volume', ['external_volumes', 'volumes'], $as_of)) as missing,
       exists (from assessed_targets('orphaned-external-volume', ['external_volumes', 'volumes'], $as_of)) as orphaned,
       exists (from assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes'], $as_of)) as unprotected,
+      exists (from assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of)) as stale,
+  ),
+  -- what was never pulled, or what no plugin can list, has no number
+  pulled as (
+    select
+      coalesce(bool_or(source = 'volumes'), false) as has_volumes,
+      coalesce(bool_or(source = 'external_volumes'), false)
+      and (select coalesce(bool_or(supported), true) from external_volume_listings_at($as_of)) as has_external,
+      coalesce(bool_or(source = 'volume_snapshots'), false)
+      and (select coalesce(bool_or(supported), true) from volume_snapshot_listings_at($as_of)) as has_snapshots,
+    from source_state_at($as_of)
+    where as_of is not null
   ),
   -- where something could not be listed, the number of what was found may be too low, and 0 says nothing
   unknown_parts as (from unknown_parts_at($as_of) where not is_unsupported),
@@ -53,8 +65,8 @@ with
   volume_counts as (
     select
       count(*) as volumes,
-      count(*) filter (not schedulable and is_known) as unschedulable,
-      count(*) filter (unhealthy and is_known) as unhealthy,
+      count_known(not schedulable and is_known) as unschedulable,
+      count_known(unhealthy and is_known) as unhealthy,
       count(*) filter (is_unreported and is_known) as not_reported,
       count(*) filter (lost_claim and is_known) as lost_claims,
       (select count(*) from missing_volumes($as_of)) as missing,
@@ -67,7 +79,7 @@ with
     select
       count(*) as external_volumes,
       if(count(*) = 0, 0, sum(held.capacity_bytes)) as capacity_bytes,
-      count(*) filter (held.is_abnormal and held.is_known) as abnormal,
+      count_known(held.is_abnormal and held.is_known) as abnormal,
       count(*) filter (held.is_abnormal is null and held.is_known) as abnormal_unknown,
       (select count(*) from orphaned) as orphaned,
       (select if(count(*) = 0, 0, sum(capacity_bytes)) from orphaned) as orphaned_bytes,
@@ -92,7 +104,7 @@ with
   before_counts as (
     select
       count(*) as volumes,
-      count(*) filter (not schedulable) as unschedulable,
+      count_known(not schedulable) as unschedulable,
       (select count(*) from external_volumes_before($as_of)) as external_volumes,
       (select count(*) from volume_snapshots_before($as_of)) as snapshots,
     from volumes_before($as_of)
@@ -105,12 +117,12 @@ with
         if(partial.volumes, nullif(volume_counts.unhealthy, 0), volume_counts.unhealthy) as unhealthy,
         if(partial.volumes, nullif(volume_counts.lost_claims, 0), volume_counts.lost_claims) as lost_claims,
         case
-          when not assessable.missing then null
+          when not (assessable.missing and has_external) then null
           when partial.volumes or partial.external then nullif(volume_counts.missing, 0)
           else volume_counts.missing
         end as missing,
         case
-          when not assessable.unprotected then null
+          when not (assessable.unprotected and has_snapshots) then null
           when partial.volumes or partial.snapshots then nullif(volume_counts.unprotected, 0)
           else volume_counts.unprotected
         end as unprotected
@@ -133,16 +145,23 @@ with
       snapshot_counts.* replace (
         if(partial.snapshots, nullif(snapshot_counts.snapshots, 0), snapshot_counts.snapshots) as snapshots,
         if(partial.snapshots, nullif(snapshot_counts.snapshot_bytes, 0), snapshot_counts.snapshot_bytes) as snapshot_bytes,
-        if(partial.unknown_parts > 0, nullif(snapshot_counts.stale_snapshots, 0), snapshot_counts.stale_snapshots) as stale_snapshots,
-        if(partial.unknown_parts > 0, nullif(snapshot_counts.stale_snapshot_bytes, 0), snapshot_counts.stale_snapshot_bytes) as stale_snapshot_bytes
+        if(assessable.stale and partial.unknown_parts = 0, snapshot_counts.stale_snapshots, nullif(snapshot_counts.stale_snapshots, 0)) as stale_snapshots,
+        if(assessable.stale and partial.unknown_parts = 0, snapshot_counts.stale_snapshot_bytes, nullif(snapshot_counts.stale_snapshot_bytes, 0)) as stale_snapshot_bytes
       ),
       partial.unknown_parts,
       case when comparable.yes and not partial.volumes then before_counts.volumes end as volumes_before,
       case when comparable.yes and not partial.volumes then before_counts.unschedulable end as unschedulable_before,
-      case when comparable.yes and not partial.external then before_counts.external_volumes end as external_volumes_before,
-      case when comparable.yes and not partial.snapshots then before_counts.snapshots end as snapshots_before,
+      case when comparable.yes and has_external and not partial.external then before_counts.external_volumes end as external_volumes_before,
+      case when comparable.yes and has_snapshots and not partial.snapshots then before_counts.snapshots end as snapshots_before,
       not comparable.yes as baseline,
-    from volume_counts, external_counts, snapshot_counts, before_counts, comparable, assessable, partial
+    from comparable
+    cross join assessable
+    cross join partial
+    cross join pulled
+    cross join before_counts
+    left join volume_counts on has_volumes
+    left join external_counts on has_external
+    left join snapshot_counts on has_snapshots
   )
 select
   *,
@@ -150,9 +169,9 @@ select
     ', ',
     format('{} {}', coalesce(format('{:,}', volumes), '?'), if(volumes = 1, 'volume', 'volumes')),
     -- what is 0 is not said; what is not known is
-    if(unschedulable = 0, null, coalesce(format('{:,}', unschedulable), '?') || ' cannot be scheduled'),
+    if(volumes is null or unschedulable = 0, null, coalesce(format('{:,}', unschedulable), '?') || ' cannot be scheduled'),
     if(unprotected = 0, null, coalesce(format('{:,}', unprotected), '?') || ' unprotected'),
-    if(lost_claims = 0, null, coalesce(format('{:,}', lost_claims), '?') || ' claimed only by finished allocations'),
+    if(volumes is null or lost_claims = 0, null, coalesce(format('{:,}', lost_claims), '?') || ' claimed only by finished allocations'),
     if(missing = 0, null, coalesce(format('{:,}', missing), '?') || ' missing in the provider'),
     if(orphaned = 0, null, coalesce(format('{:,}', orphaned), '?') || ' in the provider and not registered'),
     case unknown_parts when 0 then null when 1 then '1 part is not known' else format('{:,} parts are not known', unknown_parts) end

@@ -2,7 +2,7 @@
 -- title: Unprotected
 -- sources: volume_snapshots, volumes
 -- about: No ready snapshot within the allowed days. Only for plugins that can list their snapshots.
--- empty: Every volume has a recent snapshot, as far as the plugins can list.
+-- empty: No volume is known to be unprotected.
 -- labels: volume=Volume; plugin_id=Plugin; last_snapshot_at=Last ready snapshot; age_days=Age (days)
 -- subjects: volume=volume
 select

@@ -1,7 +1,7 @@
 -- grain: one row per volume that cannot be scheduled or whose plugin is not healthy
 -- title: Unschedulable and unhealthy volumes
 -- sources: volumes
--- empty: Every volume can be scheduled, and its plugin is healthy.
+-- empty: No volume is known that cannot be scheduled or whose plugin is not healthy.
 -- labels: volume=Volume; plugin_id=Plugin; controllers=Controllers healthy; nodes=Nodes healthy; current_readers=Readers; current_writers=Writers
 -- subjects: volume=volume
 select

@@ -2,7 +2,8 @@
 -- title: Workspaces behind
 -- sources: tf_versions, workspaces
 -- about: Compared with the newest release in use, which says nothing of its support. Most outdated first. "By" is the number of versions behind. "Since" is the pull that first reported this version.
--- empty: Every workspace is on the newest release in use.
+-- counted: workspaces_behind
+-- empty: No workspace is known to be behind the newest release in use.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; behind=Behind; by=By; since=Since; state_version_iac_version=State written by
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id

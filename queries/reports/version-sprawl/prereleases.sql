@@ -1,7 +1,8 @@
 -- grain: one row per workspace on a prerelease
 -- title: On prereleases
 -- sources: workspaces
--- empty: No workspace is on a prerelease.
+-- counted: workspaces_on_prereleases
+-- empty: No workspace is known to be on a prerelease.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; state_version_iac_version=State written by
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id

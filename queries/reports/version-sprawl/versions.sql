@@ -8,6 +8,11 @@
 -- empty: No version is known.
 -- labels: used_by=Used by; workspace_count=In the list of versions; workspaces_before=Workspaces before; behind=Behind
 with
+  state as (
+    select max(as_of) is not null as is_known, coalesce(bool_and(previous_as_of is not null) filter (as_of is not null), false) as is_comparable,
+    from source_state_at($as_of)
+    where source = 'workspaces'
+  ),
   newest as (select key from tool_versions_at($as_of) where ends_with(key, '~') order by key desc limit 1),
   listed as (
     select version, sum(workspace_count) as workspace_count
@@ -37,9 +42,9 @@ select
     when key > newest_key then 'ahead'
     else lower_part(key, newest_key)
   end as behind,
-  coalesce(configured.workspaces, 0) as workspaces,
-  coalesce(configured_before.workspaces, 0) as workspaces_before,
-  [
+  if(is_known, coalesce(configured.workspaces, 0), null) as workspaces,
+  if(is_comparable, coalesce(configured_before.workspaces, 0), null) as workspaces_before,
+  if(not is_known, [], [
     {
       'kind': case behind
         when 'newest' then 'good'
@@ -52,9 +57,10 @@ select
       'value': coalesce(configured.workspaces, 0),
       'text': format('{:,} {}', coalesce(configured.workspaces, 0), if(configured.workspaces = 1, 'workspace', 'workspaces')),
     }
-  ] as used_by,
+  ]) as used_by,
   listed.workspace_count,
 from keyed
+cross join state
 left join listed on listed.version is not distinct from keyed.version
 left join configured on configured.version is not distinct from keyed.version
 left join configured_before on configured_before.version is not distinct from keyed.version
