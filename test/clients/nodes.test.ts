@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildCommand } from '../helpers/built-command.ts';
 import { queryPath } from '../helpers/served.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
-import { cacheFolder, INSTALL_MS } from './install.ts';
+import { cacheFolder, fillOnce, INSTALL_MS } from './install.ts';
 
 /** The built command with each newer Node, from packages without install scripts. `npm test` runs with the oldest one. */
 const VERSIONS = Object.keys(
@@ -22,17 +22,18 @@ const execute = promisify(execFile);
 let folder: string;
 let command: string;
 
+async function install(): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await copyFile(join(import.meta.dirname, 'nodes/package.json'), join(folder, 'package.json'));
+  const words = ['install', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await execute('npm', words, { cwd: folder, timeout: INSTALL_MS });
+}
+
 beforeAll(async () => {
   if (!isHere) return;
   command = await buildCommand();
   folder = cacheFolder('nodes/package.json');
-  if (existsSync(join(folder, 'node_modules'))) return;
-  await mkdir(folder, { recursive: true });
-  await copyFile(join(import.meta.dirname, 'nodes/package.json'), join(folder, 'package.json'));
-  await execute('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], {
-    cwd: folder,
-    timeout: INSTALL_MS,
-  });
+  await fillOnce(folder, install);
 }, INSTALL_MS);
 
 const nodeOf = (version: string) => join(folder, 'node_modules', version, 'bin', 'node');
