@@ -73,8 +73,13 @@ export async function inspectLedger(data: string, seen: SeenLedger) {
   const text = await readText(ledgerFile(data));
   const scan = scanLedger(text ?? '');
   const isMissing = text === undefined;
-  const isLost = isMissing && seen.rows.length > 0;
-  const lost = `is missing, and the table actions has ${plural(seen.rows.length, 'row')} of it`;
+  const lines = seen.heads[0]?.lines ?? 0;
+  const isLost = isMissing && Math.max(lines, seen.rows.length) > 0;
+  const known =
+    seen.rows.length > 0
+      ? `the table actions has ${plural(seen.rows.length, 'row')}`
+      : `the warehouse has seen ${plural(lines, 'line')}`;
+  const lost = `is missing, and ${known} of it`;
   const problems: readonly LedgerProblem[] = isLost ? [{ line: null, problem: lost }] : findProblems(scan, seen);
   return { ...scan, isMissing, problems };
 }

@@ -23,7 +23,7 @@ const PAST = { hint: 'check what is behind `url` of this target: a server or a c
 type Previous = Readonly<NonNullable<Awaited<ReturnType<typeof openLast>>>>;
 
 /**
- * Takes objects from the landing of the last pull where they are proven to be the same. `explainFullRead`, `isIndexLower` and
+ * Takes objects from the landing of the last pull where they are proven to be the same. `isFullReadDue`, `isIndexLower` and
  * the digest of the whole list item decide: docs/decisions.md#objects-that-are-proven-unchanged-are-not-read-again. What is taken is what the service answered, so that the
  * new landing is complete, and loads without the network and without an earlier one.
  */
@@ -63,7 +63,7 @@ export function createObjectReuse(task: Extraction, landing: LandingWriter) {
       const problem = previous && compareIndex(previous, list, [...tags.values()]);
       // The next attempt, which compares nothing, tells a server that was restored from a list of the past.
       if (problem !== undefined) throw new TidemarkError('DATA', `the index of the ${list.name} ${problem}`, PAST);
-      const known = previous?.objects;
+      const known = previous?.isDue ? undefined : previous?.objects;
       if (known) isFullRead = false;
       return { land: (key, request) => land(tags.get(key) ?? { list: list.name, key }, request, known) };
     },
@@ -101,26 +101,30 @@ async function openLast({ run, pull }: Extraction, landing: LandingWriter, reade
   const manifest = await findManifest(config, names, new Date(String(last.extracted_at)));
   const file = manifest?.files.find(({ format }) => format === 'ndjson');
   if (!manifest?.reads || !file) return undefined;
-  const reason = explainFullRead(run, manifest.reads, reader);
-  if (reason !== undefined) {
+  const { reads } = manifest;
+  const isSame = reads.reader === reader;
+  const isDue = isFullReadDue(run, reads);
+  if (!isSame || isDue) {
+    const reason = isDue
+      ? `the last full read was on ${reads.full_read_at.slice(0, 10)}`
+      : 'another service, flavor, token, version or table';
     log.info(`${names.target}: ${names.source}: every object is read: ${reason}`);
-    return undefined;
   }
+  if (!isSame) return undefined;
   try {
     const directory = landingDirectory(config, manifest.run_id, manifest.target);
-    return { objects: await openLandedObjects(directory, file), reads: manifest.reads };
+    // A full read compares the indexes: a list of the past is none of the present.
+    return { objects: await openLandedObjects(directory, file), reads, isDue };
   } catch (error) {
     landing.addNote(`every object was read: ${catchKnown(error).message}`);
     return undefined;
   }
 }
 
-/** Why nothing of a landing may be taken; undefined if its objects may be compared. */
-function explainFullRead({ asOf, config }: RunContext, reads: ReadState, reader: string): string | undefined {
+function isFullReadDue({ asOf, config }: RunContext, { full_read_at }: ReadState): boolean {
   // Rounded, so that a night which begins a second earlier than a week ago counts.
-  const days = Math.round((asOf.getTime() - Date.parse(reads.full_read_at)) / DAY_MS);
-  if (!(days >= 0 && days < config.fullReadDays)) return `the last full read was on ${reads.full_read_at.slice(0, 10)}`;
-  return reads.reader === reader ? undefined : 'another service, flavor, token, version or table';
+  const days = Math.round((asOf.getTime() - Date.parse(full_read_at)) / DAY_MS);
+  return !(days >= 0 && days < config.fullReadDays);
 }
 
 /** Everything that decides what a read returns, and what is kept of it. Another service may have objects that look the same in its list. */

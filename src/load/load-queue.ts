@@ -76,7 +76,7 @@ async function loadTogether(run: RunContext, landings: readonly Waiting[]): Prom
   const refused = new Map<Waiting, TidemarkError>();
   for (const landed of landings) {
     const own = stages.filter(({ facts }) => facts.has(landed));
-    const verdict = await judge(landed, own, config, () => readOrigin(warehouse, landed.manifest));
+    const verdict = await judge(landed, own, config, () => readOrigin(run, landed.manifest));
     if (verdict instanceof TidemarkError) refused.set(landed, verdict);
     else accepted.set(landed, verdict);
   }

@@ -1,7 +1,7 @@
 import { shortenText } from '../core/log.ts';
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
 import type { FailureParts } from '../http/errors.ts';
-import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
+import { describePart, findManifest, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
 import type { Changes, Facts, Landed } from './stage.ts';
@@ -106,9 +106,12 @@ export async function readExtractedAt({ database, files }: OpenWarehouse, of: Pi
 }
 
 /** Where the current rows of a source of a target come from: of a service that did not say what it is, what it said last counts. */
-export async function readOrigin({ database, files }: OpenWarehouse, { target, source }: Manifest): Promise<Origin> {
+export async function readOrigin({ config, warehouse }: RunContext, { target, source }: Manifest): Promise<Origin> {
+  const { database, files } = warehouse;
   const [row] = await database.rows(files.read('warehouse/origin'), { target, source });
-  return JSON.parse(String(row?.origin));
+  const unrecordedAt = row?.unrecorded_at;
+  const landing = unrecordedAt && (await findManifest(config, { target, source }, new Date(String(unrecordedAt))));
+  return landing || JSON.parse(String(row?.origin));
 }
 
 /** The result of a landing that is loaded. @param main of the main table of its source @param notes of the load */

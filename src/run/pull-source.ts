@@ -53,9 +53,11 @@ async function extractWithRetry(task: PullTask): Promise<PullOutcome> {
   let { once, canReuse } = task;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
   let missing: MissingColumnError | undefined;
+  let note: string | undefined;
   for (;;) {
     const [strategy, ...rest] = strategies as [Strategy, ...Strategy[]];
     const landing = openLanding(task);
+    if (note !== undefined) landing.addNote(note);
     let manifest: Manifest | undefined;
     try {
       manifest = await extract({ ...task, once, canReuse }, strategy, landing);
@@ -73,6 +75,7 @@ async function extractWithRetry(task: PullTask): Promise<PullOutcome> {
       // What is wrong with an address is said once for a target, at its end.
       if (!(error instanceof ServiceError && error.failure === 'not-found'))
         run.log.info(`${target.name}: ${source.name}: ${formatError(error)}; retrying`);
+      if (isInvalidData(error)) note = `extracted again: ${error.message}`;
       metrics.retries++;
       canReuse = false;
       once = createOnce(); // a shared result may be what was wrong

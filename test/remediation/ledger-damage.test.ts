@@ -121,6 +121,12 @@ describe('a ledger that does not continue what the warehouse has seen', () => {
     },
   );
 
+  test('is told as missing where the table has no rows of it any more', async () => {
+    await rewriteWarehouse(place, ['delete from actions']);
+    await rm(ledger());
+    expect(await verify()).toEqual([{ line: null, problem: 'is missing, and the warehouse has seen 6 lines of it' }]);
+  });
+
   test('ends a run with exit 4, and the table actions keeps its rows', async () => {
     await writeFile(ledger(), '');
     const run = await place.tidemark(['run', 'playbook', '--json']);

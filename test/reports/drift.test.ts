@@ -44,7 +44,7 @@ describe('the drift report', () => {
       by_project: [{ drifting: 1, clean: 0, not_assessed: 2, resources_drifted: null }],
     });
     expect(data.trend).toMatchObject([
-      { drifting: 1, not_assessed: 2, resolved: 0, resources_drifted: 0 },
+      { drifting: 1, not_assessed: 2, resolved: 0, resources_drifted: null },
       { drifting: 1, not_assessed: 1, resources_drifted: 1 },
     ]);
   });

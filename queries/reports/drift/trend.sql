@@ -57,7 +57,8 @@ select
   if(totals.known = 0 and totals.workspaces > 0, null, totals.drifting) as drifting,
   if(totals.known = 0 and totals.workspaces > 0, null, totals.drifted) as drifted,
   totals.not_assessed,
-  if(totals.known = 0 and totals.workspaces > 0, null, totals.resources_drifted) as resources_drifted,
+  -- where one that drifts is not assessed, 0 says nothing
+  if(totals.known = 0 and totals.workspaces > 0, null, nullif(totals.resources_drifted, if(totals.drifting > totals.drifted, 0, null))) as resources_drifted,
   coalesce(transitions.newly_drifted, 0) as newly_drifted,
   coalesce(transitions.returned, 0) as returned,
   coalesce(transitions.resolved, 0) as resolved,

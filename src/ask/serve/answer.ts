@@ -52,12 +52,17 @@ const STALL_MS = 30_000;
 export function createAnswer(site: Site, rules: AccessRules): RequestListener {
   return (request, response) => {
     // Where nothing waits to be taken, a query takes its time.
-    response.setTimeout(STALL_MS, () => response.writableLength > 0 && response.destroy());
+    response.setTimeout(STALL_MS, () => response.writableLength > 0 && breakOff(request));
     void answer(request, response, site, rules).catch((error: unknown) => {
       site.log.error(`${request.url}: ${errorMessage(error)}`);
-      response.destroy();
+      breakOff(request);
     });
   };
+}
+
+/** Shows a reader that its answer is not whole. With HTTP/1.0, the end of a connection is that of an answer. */
+function breakOff(request: IncomingMessage): void {
+  request.socket.resetAndDestroy();
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, site: Site, rules: AccessRules) {
@@ -96,8 +101,7 @@ async function sendError(exchange: Exchange, thrown: unknown): Promise<void> {
   const isHidden = error instanceof LackError;
   if (status === 500 || isHidden) log.error(`${request.url}: ${errorMessage(isHidden ? error.cause : error)}`);
   if (response.headersSent) {
-    // With HTTP/1.0, the end of the connection is that of an answer.
-    request.socket.resetAndDestroy();
+    breakOff(request);
     return;
   }
   // They may quote the address or what a service answered.
