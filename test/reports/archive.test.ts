@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { archiveFiles, removeObsolete } from '../../src/tell/reports/archive.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
+import { createTarget } from '../helpers/http-service.ts';
 import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -76,6 +77,24 @@ describe('the archive and the index', () => {
     const archived = await readFile(join(warehouse.directory, 'out', 'archive', '2026-11-01', 'index.html'), 'utf8');
     expect(archived).toContain('href="../../index.html"');
     expect(archived).toContain('<a href="drift.html">Drift</a>');
+  });
+
+  it('list a configured target that was never pulled, and not one that is left out', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(day(1), { workspaces: [workspace('a')] });
+    await warehouse.pull(day(1), { keys: 'left-out' }, 'quiet');
+    const targets = ['acme', 'never-run', 'quiet'].map((name) =>
+      createTarget('platform', 'http://localhost', { name }),
+    );
+    await renderReports(warehouse.options(day(1), { names: ['drift'], subjectPages: 0, targets }));
+    const index = await readFile(join(warehouse.directory, 'out', 'index.html'), 'utf8');
+    const rows = index.matchAll(
+      /<tr><th scope="row">(.*?)<\/th><td><span class="tag" data-value="(\w+)">.*?<td class="n">(.*?)<\/td>/gu,
+    );
+    expect([...rows].map(([, ...cells]) => cells)).toEqual([
+      ['never-run', 'stale', 'never pulled'],
+      ['acme', 'fresh', '1 of 1'],
+    ]);
   });
 
   it('show reports of an earlier call when only one is rendered', async () => {

@@ -179,9 +179,10 @@ async function readHead(path: string): Promise<string> {
 }
 
 /** The freshness of each target, as the index shows it. */
-async function readTargets({ database, files, asOf, stalenessAt = asOf, thresholds }: RenderOptions) {
+async function readTargets({ database, files, asOf, stalenessAt = asOf, thresholds, targets }: RenderOptions) {
   const rows = await database.rows(files.read('reports/targets'), {
     as_of: asOf.toISOString(),
+    targets: JSON.stringify(targets.map(({ name }) => name)),
     staleness_at: stalenessAt.toISOString(),
     stale_hours: thresholds.staleHours,
   });
