@@ -103,11 +103,12 @@ async function openLast({ run, pull }: Extraction, landing: LandingWriter, reade
   if (!manifest?.reads || !file) return undefined;
   const { reads } = manifest;
   const isSame = reads.reader === reader;
-  const isDue = isFullReadDue(run, reads);
+  const isDue = last.is_broken === true || isFullReadDue(run, reads);
   if (!isSame || isDue) {
-    const reason = isDue
-      ? `the last full read was on ${reads.full_read_at.slice(0, 10)}`
-      : 'another service, flavor, token, version or table';
+    const due = last.is_broken
+      ? 'the last pull loaded nothing'
+      : `the last full read was on ${reads.full_read_at.slice(0, 10)}`;
+    const reason = isSame ? due : 'another service, flavor, token, version or table';
     log.info(`${names.target}: ${names.source}: every object is read: ${reason}`);
   }
   if (!isSame) return undefined;

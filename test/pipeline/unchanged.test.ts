@@ -78,10 +78,13 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor: Fla
 
 test('a list of an earlier state is read again: what it lacks is not gone', async () => {
   let stale = 0;
+  let isBroken = false;
   const place = await pullOnce({
     flavor: 'hashicorp',
-    faultHook: ({ path }) => {
-      if (path !== '/v1/volumes' || stale-- <= 0) return undefined;
+    faultHook: ({ path }, service) => {
+      if (path !== '/v1/volumes') return undefined;
+      if (isBroken) return service.error(403, 'no');
+      if (stale-- <= 0) return undefined;
       return { status: 200, headers: { 'content-type': 'application/json', 'x-nomad-index': '7' }, body: earlier };
     },
   });
@@ -90,8 +93,13 @@ test('a list of an earlier state is read again: what it lacks is not gone', asyn
   const earlier = JSON.stringify(
     listed.map(({ id: ID, namespace: Namespace }) => ({ ID, Namespace, CreateIndex: 7, ModifyIndex: 7 })),
   );
-  // The second one is a full read.
-  for (const night of ['02', '09']) {
+  // The second one is a full read, and before the third one a pull fails.
+  for (const night of ['02', '09', '11']) {
+    if (night === '11') {
+      isBroken = true;
+      await pullAt(place, '10T02:15:00', ['--source', 'volumes'], 3);
+      isBroken = false;
+    }
     stale = 1;
     const { pulls } = await pullAt(place, `${night}T02:15:00`, ['--source', 'volumes']);
     expect(pulls[0]).toMatchObject({
