@@ -160,9 +160,12 @@ export function historyTable(table: Table): string {
   return table.members ? `${table.name}_rows` : `${table.name}_history`;
 }
 
-/** SQL for a column whose hash is taken. DuckDB hashes lists so that null is the same as an empty one, and two lists as if exchanged. */
+/**
+ * SQL for a column whose hash is taken. DuckDB hashes lists so that null is the same as an empty one, and two lists as if exchanged. A list
+ * has names or digests: some services give them in another order each time.
+ */
 export function hashedColumn({ name, type }: Pick<Column, 'name' | 'type'>): string {
-  return type.endsWith('[]') ? `to_json(${quoteIdent(name)})::varchar` : quoteIdent(name);
+  return type.endsWith('[]') ? `to_json(list_sort(${quoteIdent(name)}))::varchar` : quoteIdent(name);
 }
 
 /** SQL for the column `extra` without the fields that a service computes. */
