@@ -1,6 +1,7 @@
 -- grain: one row per workspace of the organization (Explorer view `workspaces`)
 -- key: external_id
 -- source: workspaces
+-- unordered: modules, providers, tags
 -- past: current_run_applied_at, workspace_created_at, workspace_updated_at
 -- name: workspace_name
 -- place: project_external_id, project_name

@@ -9,6 +9,7 @@ import {
   type Column,
   columnList,
   hashedColumn,
+  hashedNames,
   historyTable,
   LIST_TEXT,
   ORDINAL,
@@ -221,14 +222,17 @@ const listSql = (values: readonly (string | null)[]): string =>
 interface ComparedTable {
   readonly columns: readonly Pick<Column, 'name' | 'type'>[];
   readonly computed: readonly string[];
+  readonly unordered?: readonly string[];
 }
 
 /** The columns whose change makes a version. */
-export function comparedColumns({ columns, computed }: ComparedTable): readonly string[] {
+export function comparedColumns({ columns, computed, unordered = [] }: ComparedTable): readonly string[] {
   const extra = withoutComputedFields('extra', computed);
-  return columns
-    .filter(({ name }) => !computed.includes(name))
-    .map((column) => (column.name === 'extra' ? extra : hashedColumn(column)));
+  const compared = (column: ComparedTable['columns'][number]): string => {
+    if (column.name === 'extra') return extra;
+    return unordered.includes(column.name) ? hashedNames(column.name) : hashedColumn(column);
+  };
+  return columns.filter(({ name }) => !computed.includes(name)).map(compared);
 }
 
 /** The columns that a service computes: `refresh_computed` takes them from the stage. */
