@@ -130,6 +130,8 @@ export function startDeadline(outer: AbortSignal, wholeMs: number, { headersMs, 
     signal: controller.signal as AbortSignal,
     /** What the limit that was exceeded first means for the attempt. */
     exceeded: () => exceeded,
+    /** Call when a part of what is sent was taken: the headers must follow the last part within `headersMs`. */
+    sent: () => void silenceTimer.refresh(),
     /** Call when the headers or a part of the body arrive: the next part must follow within `idleMs`. */
     touch(bytes = 0): void {
       received += bytes;

@@ -50,6 +50,18 @@ it('a body that stops has the message of the stop', () => {
   expect(deadline.exceeded()).toMatchObject({ failure: 'timeout', message: 'no data for 60 s within a response' });
 });
 
+it('what is sent piece by piece has its time for the headers after the last piece', () => {
+  const deadline = startDeadline(new AbortController().signal, 3_600_000, TIMEOUTS);
+  for (let piece = 0; piece < 10; piece++) {
+    vi.advanceTimersByTime(89_000);
+    deadline.sent();
+  }
+  vi.advanceTimersByTime(89_000);
+  expect(deadline.exceeded()).toBeUndefined();
+  vi.advanceTimersByTime(1_000);
+  expect(deadline.exceeded()).toMatchObject({ failure: 'timeout', message: 'no response within 90 s' });
+});
+
 it('nothing is left of a deadline that is over', () => {
   deliver(1, 1).dispose();
   expect(vi.getTimerCount()).toBe(0);

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -30,6 +31,9 @@ async function writeConfig(cwd: string, lake = './lake'): Promise<string> {
   );
   return file;
 }
+
+/** More than a connection holds back. */
+const SLOW_BYTES = 2 * 1024 * 1024;
 
 const isProbe = ({ url = '' }: IncomingMessage) => url.includes('/_staging/');
 const isConditional = ({ headers }: IncomingMessage) => headers['if-none-match'] === '*';
@@ -282,4 +286,30 @@ describe('the configuration of a lake in a bucket', () => {
       expect(written.stderr).toContain('must be a folder or s3://BUCKET/PREFIX');
     },
   );
+});
+
+describe('a file', () => {
+  const put = (env: Readonly<Record<string, string>>, bytes: number, headersMs: number) =>
+    withStore(LAKE, env, (store) => store.putFile('t/a', (file) => writeFile(file, Buffer.alloc(bytes))), {
+      headersMs,
+      attempts: 1,
+    });
+
+  test('that a store takes without an answer is given up', async () => {
+    const { env } = await startStore(() => {});
+    await expect(put(env, 1000, 50)).rejects.toThrow('no response within 0.2 s');
+  });
+
+  test('that a store takes slowly is sent to its end', async () => {
+    const { env } = await startStore(async (request, response) => {
+      let bytes = 0;
+      for await (const piece of request) {
+        const before = Math.floor(bytes / SLOW_BYTES);
+        bytes += (piece as Buffer).length;
+        if (Math.floor(bytes / SLOW_BYTES) > before) await delay(150);
+      }
+      answer(response, 200);
+    });
+    await put(env, 20 * SLOW_BYTES, 500);
+  });
 });

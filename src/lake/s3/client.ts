@@ -89,12 +89,13 @@ async function attempt<T>(
   const { url, headers } = await signRequest(bucket.access, bucket.address, request);
   headers.set('accept-encoding', 'identity'); // not signed, since proxies change it
   const file = request.file === undefined ? undefined : createReadStream(request.file);
-  // The headers of a response come when all of a file is sent.
-  const headersMs = file ? timeouts.downloadMs : timeouts.headersMs;
+  // A store answers when all of a file is on its disks.
+  const headersMs = timeouts.headersMs * (file ? 4 : 1);
   const deadline = startDeadline(signal, timeouts.downloadMs, { ...timeouts, headersMs });
+  const body = file && notePieces(file, deadline.sent);
   let response: Response | undefined;
   try {
-    response = await transport.fetch(url, { method, headers, body: file ?? text, signal: deadline.signal, isFresh });
+    response = await transport.fetch(url, { method, headers, body: body ?? text, signal: deadline.signal, isFresh });
     deadline.touch();
     return await readResponse(response, read, { metrics, touch: deadline.touch, signal: deadline.signal });
   } catch (error) {
@@ -105,6 +106,14 @@ async function attempt<T>(
   } finally {
     deadline.dispose();
     file?.destroy(); // a response may come before all of it is sent
+  }
+}
+
+/** The headers of a response come when all of a file is sent: until then, each piece that is taken shows that the request goes on. */
+async function* notePieces(file: AsyncIterable<Buffer>, sent: () => void) {
+  for await (const piece of file) {
+    sent();
+    yield piece;
   }
 }
 
