@@ -22,8 +22,10 @@ with
   ),
   known as (
     select
-      coalesce(min(valid_from) filter (is_drifting is not null), 'infinity') as drifting_since,
-      coalesce(min(valid_from) filter (is_failing is not null), 'infinity') as failing_since,
+      min(valid_from) filter (is_drifting is not null) as drifting_since,
+      max(coalesce(valid_to, 'infinity')) filter (is_drifting is not null) as drifting_until,
+      min(valid_from) filter (is_failing is not null) as failing_since,
+      max(coalesce(valid_to, 'infinity')) filter (is_failing is not null) as failing_until,
     from workspace_assessments
     where target in (select target from watched)
   ),
@@ -42,8 +44,16 @@ with
   daily as (
     select
       days.day,
-      if(pulled_at >= any_value(known.drifting_since), count(*) filter (where versions.is_drifting), null) as drifting,
-      if(pulled_at >= any_value(known.failing_since), count(*) filter (where versions.is_failing), null) as failing,
+      if(
+        pulled_at >= any_value(known.drifting_since) and pulled_at < any_value(known.drifting_until),
+        count(*) filter (where versions.is_drifting),
+        null
+      ) as drifting,
+      if(
+        pulled_at >= any_value(known.failing_since) and pulled_at < any_value(known.failing_until),
+        count(*) filter (where versions.is_failing),
+        null
+      ) as failing,
     from days
     cross join known
     left join pulled using (day)

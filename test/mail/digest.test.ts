@@ -274,6 +274,9 @@ describe('a digest', () => {
     expect(text).toContain('workspaces drifting: — (1 deleted)\n');
     expect(text).toContain('workspaces failing checks: — (1 deleted)\n');
     expect(text).toContain('agent pools without a live agent: —\n');
+    expect(text).toMatch(
+      /^workspaces drifting, .*: 1 to 1 over 1 day, 1 when last assessed; 1 day not assessed \(×\)/mu,
+    );
     expect(subject).toMatch(/^Tidemark acme: 1 not assessed for drift \(\+1\), \d+ rules not assessed$/u);
     await warehouse.pull(THIRD, { tf_versions, workspaces: [workspace('b', nothing)] });
     expect((await warehouse.digest(THIRD)).text).not.toContain('behind the newest version');
