@@ -44,7 +44,7 @@ const limits = z.strictObject({
 
 const trimSlashes = (path: string) => path.replaceAll(/^\/+|\/+$/gu, '');
 const mount = z.string().transform(trimSlashes).pipe(nonEmpty);
-const hasNoRepeats = (mounts: readonly string[]) => new Set(mounts).size === mounts.length;
+const hasNoRepeats = (names: readonly string[]) => new Set(names).size === names.length;
 const MOUNTS_ERROR = 'must be a mount, or a list of different mounts';
 const meshMounts = z.union([mount, z.array(mount).min(1).refine(hasNoRepeats, MOUNTS_ERROR)], MOUNTS_ERROR);
 
@@ -78,6 +78,7 @@ const target = z
       .describe('host of the source addresses that a registry answers for; that of `url` unless set'),
     services: z
       .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
+      .refine(hasNoRepeats, 'names a service twice')
       .default([])
       .describe('services of the mesh whose leaf certificates are recorded: `service` or `namespace/service`'),
     sources: listOf('sources')
@@ -224,8 +225,13 @@ export const configSchema = z
     schedule: z
       .strictObject({
         listen: nonEmpty.optional(),
-        catchUpHours: z.number().nonnegative().default(6),
-        lockWaitMinutes: z.number().nonnegative().default(30).describe('minutes that a job waits for a lock'),
+        catchUpHours: z.number().nonnegative().max(MAX_LENGTH).default(6),
+        lockWaitMinutes: z
+          .number()
+          .nonnegative()
+          .max(MAX_LENGTH)
+          .default(30)
+          .describe('minutes that a job waits for a lock'),
       })
       .prefault({}),
   })

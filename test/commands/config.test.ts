@@ -142,6 +142,11 @@ describe('a wrong configuration ends with 2 and says where', () => {
       /:2: targets\[0\]\.mounts\.mesh: must be a mount, or a list of different mounts$/m,
     ],
     [
+      'a service that is there twice',
+      ['targets:', '  - { name: a, kind: mesh, url: "http://x", services: [web, api, web] }'],
+      /:2: targets\[0\]\.services: names a service twice$/m,
+    ],
+    [
       'sizes that no machine has',
       [`targets: [${TARGET}]`, 'memoryLimit: 0GB', 'sql: { temporaryLimit: 99999999999TB }'],
       /:2: memoryLimit: must be above 0, and .*\n.*:3: sql\.temporaryLimit: must be above 0, and /,
@@ -190,8 +195,8 @@ describe('a wrong configuration ends with 2 and says where', () => {
     ],
     [
       'a length of time that no calendar has',
-      [`targets: [${TARGET}]`, 'reportDays: 1e26', 'thresholds: { staleHours: 1e26 }'],
-      /:2: reportDays: must be at most 365000\n.*:3: thresholds\.staleHours: must be at most/,
+      [`targets: [${TARGET}]`, 'reportDays: 1e26', 'schedule: { catchUpHours: 1e26 }'],
+      /:2: reportDays: must be at most 365000\n.*:3: schedule\.catchUpHours: must be at most/,
     ],
     ['text that is no YAML', ['targets: [', 'x: }'], /tidemark\.yaml:\d: not valid YAML: /],
     ['a list where a map belongs', ['- a'], /tidemark\.yaml:1: must be a map of keys/],
