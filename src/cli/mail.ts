@@ -1,4 +1,4 @@
-import { join, parse, resolve } from 'node:path';
+import { join, parse } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { type Job, loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
@@ -13,7 +13,7 @@ import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transp
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { listPlaybooks, readConfig } from './options.ts';
-import { formatSent, writeResult } from './output.ts';
+import { formatSent, resolveOutput, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -62,7 +62,7 @@ async function preview(context: Context, config: Config, job: Job, { to, html }:
       files.push(path);
       previews.push(`To: ${message.to.address}\n${names}Subject: ${message.text}`);
     }
-    const pages = html === undefined ? [] : await writePages(resolve(context.cwd, html), messages);
+    const pages = html === undefined ? [] : await writePages(resolveOutput(context, config, html), messages);
     for (const file of [...files, ...pages]) context.log.info(`wrote ${file}`);
     const digests = messages.map(({ to: { address }, subject, text }) => ({ to: address, subject, text }));
     writeResult(context, { files, pages, digests }, () => previews.join(`\n${'='.repeat(72)}\n`));
