@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { catchKnown, formatError } from '../core/errors.ts';
-import type { Warehouse } from '../warehouse/session.ts';
+import { warehouseFiles } from '../warehouse/publish.ts';
+import { assertReadable, type Warehouse } from '../warehouse/session.ts';
 import { matchDefinition } from './action-call.ts';
 import type { Playbook } from './define.ts';
 import { type ActionResult, settleAction, unrecorded } from './execute-action.ts';
@@ -29,6 +30,7 @@ interface SettleLedgerOptions extends Acting {
  */
 export async function settleLedger(options: SettleLedgerOptions): Promise<readonly ActionResult[]> {
   const { config, context, warehouse } = options;
+  if (!warehouse) await assertReadable(warehouseFiles(config.data).published);
   await assertAfterLedger(config.data, context.clock);
   const copy = () => trySyncLedger(options, warehouse);
   return withLedger(options, { purpose: 'playbook ledger --settle', copy }, (ledger) =>

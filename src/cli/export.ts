@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Option } from 'commander';
 import type { Context } from '../core/context.ts';
 import { hashFile, makeFolder, removePaths, SHARED_FOLDER, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
@@ -11,7 +11,7 @@ import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
-import { writeResult } from './output.ts';
+import { resolveOutput, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -32,8 +32,9 @@ const STAGING = '.staging-';
  * is replaced as a whole; other files in the folder stay.
  */
 export async function runExport(context: Context, { out }: { readonly out: string }): Promise<void> {
-  const folder = resolve(context.cwd, out);
-  const tables = await withPublished(readLocalConfig(context), async (published) => {
+  const config = readLocalConfig(context);
+  const folder = resolveOutput(context, config, out);
+  const tables = await withPublished(config, async (published) => {
     await makeFolder(folder, SHARED_FOLDER);
     // Two at once would put their tables among each other's.
     const lock = await acquireLock(join(folder, 'lock'), 'export', context.clock.now());

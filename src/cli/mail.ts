@@ -1,4 +1,4 @@
-import { join, parse, resolve } from 'node:path';
+import { join, parse } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { type Job, loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
@@ -10,10 +10,11 @@ import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.t
 import type { Delivery, OutboxStore } from '../tell/mail/send.ts';
 import { getStatuses, sendFromOutbox, writeOutbox } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
-import { withPublished, withWarehouse } from '../warehouse/session.ts';
+import { warehouseFiles } from '../warehouse/publish.ts';
+import { assertReadable, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { listPlaybooks, readConfig } from './options.ts';
-import { formatSent, writeResult } from './output.ts';
+import { formatSent, resolveOutput, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -33,6 +34,7 @@ export async function mail(context: Context, name: string | undefined, options: 
     if (options.dryRun || options.to.length > 0)
       throw new TidemarkError('USAGE', '--pending cannot be combined with --dry-run or --to');
     resolveMailSettings(config);
+    await assertReadable(warehouseFiles(config.data).published);
     const session = { config, purpose: 'mail', now: context.clock.now(), log: context.log };
     const deliver = (warehouse: OutboxStore) => sendFromOutbox(warehouse, { config, context, job: name });
     return reportDeliveries(context, await withWarehouse(session, deliver));
@@ -45,6 +47,7 @@ export async function mail(context: Context, name: string | undefined, options: 
     throw new TidemarkError('USAGE', `jobs/${name}.yaml has no mail:`, { hint: 'give a recipient with --to' });
   }
   resolveMailSettings(config);
+  await assertReadable(warehouseFiles(config.data).published);
   await send(context, config, job, options.to);
 }
 
@@ -62,7 +65,7 @@ async function preview(context: Context, config: Config, job: Job, { to, html }:
       files.push(path);
       previews.push(`To: ${message.to.address}\n${names}Subject: ${message.text}`);
     }
-    const pages = html === undefined ? [] : await writePages(resolve(context.cwd, html), messages);
+    const pages = html === undefined ? [] : await writePages(resolveOutput(context, config, html), messages);
     for (const file of [...files, ...pages]) context.log.info(`wrote ${file}`);
     const digests = messages.map(({ to: { address }, subject, text }) => ({ to: address, subject, text }));
     writeResult(context, { files, pages, digests }, () => previews.join(`\n${'='.repeat(72)}\n`));

@@ -1,8 +1,12 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { ScreenSize, WriteText } from '../ask/query/protocol.ts';
 import type { SavedQuery } from '../ask/query/saved.ts';
+import type { Config } from '../config/config.ts';
 import type { Format } from '../core/choices.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { printJson } from '../core/json.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
@@ -13,6 +17,21 @@ import type { Delivery } from '../tell/mail/send.ts';
 /** Writes a result to stdout: the value with `--json`, otherwise the text. */
 export function writeResult(context: Context, value: unknown, text: () => string): void {
   context.stdout(context.json ? `${printJson(value)}\n` : text());
+}
+
+/** The path of a result, which must not replace the ledger, a plan or the warehouse. @throws TidemarkError USAGE */
+export function resolveOutput({ cwd }: Pick<Context, 'cwd'>, { data }: Pick<Config, 'data'>, given: string): string {
+  const path = resolve(cwd, given);
+  const within = existsSync(data) ? relative(realpathSync(data), findReal(path)) : '..';
+  if (within.split(sep, 1)[0] === '..' || isAbsolute(within)) return path;
+  throw new TidemarkError('USAGE', `${path} is in the data folder, where Tidemark alone writes`, {
+    hint: 'write the result to another folder',
+  });
+}
+
+/** A path without links, of which the end need not exist. */
+function findReal(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(findReal(dirname(path)), basename(path));
 }
 
 /** Text from outside must not control the terminal; a pipe or a file receives every byte. */

@@ -33,8 +33,8 @@ import { readRules } from '../tell/findings/rules.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { days, percentage, positiveNumber } from './define.ts';
-import { assertTargets, readConfig, readPlaybooks } from './options.ts';
-import { formatTime, writeResult } from './output.ts';
+import { assertTargets, readConfig, readLocalConfig, readPlaybooks } from './options.ts';
+import { formatTime, resolveOutput, writeResult } from './output.ts';
 import { formatActions, formatApplyResult, formatFinished, formatPlan, formatPlaybooks } from './playbook-output.ts';
 
 const HELP = `
@@ -151,6 +151,7 @@ async function warnUnknown(context: Context, config: Config, rule: string, given
 
 /** Makes sure that `output` holds no earlier plan where `create` fails, and that no approved plan is overwritten. */
 async function withOutput(context: Context, output: string | undefined, create: () => Promise<void>): Promise<void> {
+  if (output !== undefined) resolveOutput(context, readLocalConfig(context), output);
   await create().catch(async (error: unknown) => {
     if (output !== undefined) await setOutputAside(context, output, () => false);
     throw error;

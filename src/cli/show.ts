@@ -1,4 +1,4 @@
-import { dirname, relative, resolve, sep } from 'node:path';
+import { dirname, relative, sep } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
@@ -17,6 +17,7 @@ import { findSubjects, loadSubjectKinds, selectSubjects } from '../tell/reports/
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT, type Texts } from './define.ts';
 import { assertTargets, listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
+import { resolveOutput } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -41,7 +42,7 @@ export async function show(context: Context, subject: string, flags: Texts<'targ
       const shown = { subject: view, as_of: formatTimestamp(asOf) };
       return context.stdout(renderer.page('subject.txt.hbs', 'subjects', shown));
     }
-    const file = resolve(context.cwd, flags.html);
+    const file = resolveOutput(context, config, flags.html);
     const root = `${relative(dirname(file), config.output).split(sep).map(encodeURIComponent).join('/') || '.'}/`;
     await writeFileAtomic(file, renderSubject(view, asOf, renderer, root));
     context.stdout(`${file}\n`);

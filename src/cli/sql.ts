@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { delimiter, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { delimiter, dirname, extname, join, resolve } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import { QueryProcess } from '../ask/query/query-process.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
@@ -13,7 +13,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, type Switches, seconds, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
-import { guardTerminal, listSavedQueries, selectScreen } from './output.ts';
+import { guardTerminal, listSavedQueries, resolveOutput, selectScreen } from './output.ts';
 import { runShell, type ShellSettings } from './shell.ts';
 
 export const define: DefineCommand = (command) => {
@@ -60,9 +60,7 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
     if (flags.output === undefined) {
       await printResult(context, queries, { ...request, screen: selectScreen(context, flags.maxRows) });
     } else {
-      const path = resolve(context.cwd, flags.output);
-      assertOutside(config.data, path);
-      await writeResultFile(context, queries, request, path);
+      await writeResultFile(context, queries, request, resolveOutput(context, config, flags.output));
     }
   } catch (error) {
     if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', errorMessage(context.signal.reason));
@@ -147,16 +145,6 @@ function findPager(env: Context['env']): string | undefined {
   if (chosen !== undefined) return chosen === '' || chosen === 'cat' ? undefined : chosen;
   if (env.TERM === 'dumb') return undefined;
   return (env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'less'))) ? 'less' : undefined;
-}
-
-/** A result must not replace the ledger or the warehouse. @throws TidemarkError USAGE */
-function assertOutside(data: string, path: string): void {
-  if (!existsSync(data)) return;
-  const within = relative(realpathSync(data), realpathSync(dirname(path)));
-  if (within.split(sep, 1)[0] === '..' || isAbsolute(within)) return;
-  throw new TidemarkError('USAGE', `${path} is in the data folder, where Tidemark alone writes`, {
-    hint: 'write the result to another folder',
-  });
 }
 
 /** @throws TidemarkError USAGE if `path` is a link, a device or a folder */

@@ -70,7 +70,9 @@ function resolveReference(reference: string, { env, directory }: InterpolationCo
 }
 
 function readVariable(name: string, env: Environment): string {
-  const value = env[name];
+  // What stands there may be a secret, as in `${TOKEN:-value}` of other programs.
+  if (!/^[\w.()-]+$/u.test(name)) throw new TidemarkError('CONFIG', 'between the braces is no name of a variable');
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (value) return value;
   const advice =
     value === undefined
@@ -87,7 +89,7 @@ export function withEnvFile(directory: string, env: Environment): Environment {
   const file = join(directory, '.env');
   try {
     const text = readNamedFile(file, { code: 'CONFIG', maxKibibytes: MAX_ENV_KIBIBYTES });
-    return { ...parseEnv(text.replace(/^\ufeff/u, '')), ...env };
+    return { ...parseEnv(text), ...env };
   } catch (error) {
     if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return env;
     throw error;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MAX_SECONDS } from '../core/choices.ts';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { isObject, listAt, textAt } from '../core/json-path.ts';
+import { readSize } from '../core/size.ts';
 import { approvers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
 import { checkLinks, links } from './links.ts';
@@ -22,7 +23,14 @@ const listOf = (what: string) => z.array(nonEmpty, `must be a list of ${what}`);
 /** What is sent as a header. HTTP removes spaces around it, so the redactor must not know them either. */
 const headerText = z.string().trim().min(1, 'must not be empty').refine(isHeaderText, `must be ${HEADER_TEXT}`);
 
-const size = z.string().regex(/^\d+(\.\d+)?\s*[KMGT]i?B$/iu, 'must be a size such as 1GB');
+/** DuckDB does not open a file with a limit of more bytes than an integer has. */
+const size = z
+  .string()
+  .regex(/^\d+(\.\d+)?\s*[KMGT]i?B$/iu, 'must be a size such as 1GB')
+  .refine(
+    (text) => readSize(text) >= 1 && readSize(text) < 2 ** 63,
+    'must be above 0, and no more than a machine can have',
+  );
 
 const limits = z.strictObject({
   requestsPerSecond: positive.optional().describe('upper bound; a lower limit that the service advertises wins'),
@@ -36,11 +44,9 @@ const limits = z.strictObject({
 
 const trimSlashes = (path: string) => path.replaceAll(/^\/+|\/+$/gu, '');
 const mount = z.string().transform(trimSlashes).pipe(nonEmpty);
-const hasNoRepeats = (mounts: readonly string[]) => new Set(mounts).size === mounts.length;
-const meshMounts = z.union(
-  [mount, z.array(mount).min(1).refine(hasNoRepeats)],
-  'must be a mount, or a list of different mounts',
-);
+const hasNoRepeats = (names: readonly string[]) => new Set(names).size === names.length;
+const MOUNTS_ERROR = 'must be a mount, or a list of different mounts';
+const meshMounts = z.union([mount, z.array(mount).min(1).refine(hasNoRepeats, MOUNTS_ERROR)], MOUNTS_ERROR);
 
 /** Rules of several fields are checked even where a field is wrong: all errors of a file are reported at once. */
 const WHATEVER_SHAPE = { when: () => true };
@@ -72,6 +78,7 @@ const target = z
       .describe('host of the source addresses that a registry answers for; that of `url` unless set'),
     services: z
       .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
+      .refine(hasNoRepeats, 'names a service twice')
       .default([])
       .describe('services of the mesh whose leaf certificates are recorded: `service` or `namespace/service`'),
     sources: listOf('sources')
@@ -218,8 +225,13 @@ export const configSchema = z
     schedule: z
       .strictObject({
         listen: nonEmpty.optional(),
-        catchUpHours: z.number().nonnegative().default(6),
-        lockWaitMinutes: z.number().nonnegative().default(30).describe('minutes that a job waits for a lock'),
+        catchUpHours: z.number().nonnegative().max(MAX_LENGTH).default(6),
+        lockWaitMinutes: z
+          .number()
+          .nonnegative()
+          .max(MAX_LENGTH)
+          .default(30)
+          .describe('minutes that a job waits for a lock'),
       })
       .prefault({}),
   })
@@ -256,10 +268,10 @@ function hasLogin(text: string): boolean {
 
 export function urlError(text: string): string | undefined {
   if (!URL.canParse(text)) return 'is not a URL such as https://host:port';
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
+  if (!['https:', 'http:'].includes(new URL(text).protocol)) return 'must begin with https:// or http://';
   if (hasLogin(text)) return 'must not contain a user or password; use token';
-  if (url.search || url.hash) return 'must not contain a query or fragment';
+  // A path is appended to it: one after a space is no URL, and one after `?` or `#` is not sent.
+  if (/[\s?#]/u.test(text)) return 'must not contain a space, a query or a fragment';
   return undefined;
 }
 

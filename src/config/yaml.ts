@@ -34,7 +34,8 @@ export function readYamlFile<T>(
     lineCounter: lines,
     prettyErrors: false,
   });
-  const [syntax] = document.errors;
+  // The text behind a tag that is not known, such as `!vault`, is not the value that it stands for.
+  const [syntax = document.warnings.find(({ code }) => code === 'TAG_RESOLVE_FAILED')] = document.errors;
   if (syntax) {
     const { line } = lines.linePos(syntax.pos[0]);
     const message = syntax.code === 'MULTIPLE_DOCS' ? 'a second document begins here' : syntax.message;

@@ -223,10 +223,13 @@ export function readNamedFile(
   }
 }
 
-/** Of another encoding, such as what `>` of PowerShell writes, every name would be another one. @throws Error */
+/**
+ * A mark at the beginning, as editors on Windows write it, is no part of the text. Of another encoding, such as what `>` of PowerShell writes, every
+ * name would be another one. @throws Error
+ */
 export function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new Error('it is not UTF-8; save it with this encoding');
-  return bytes.toString();
+  return new TextDecoder().decode(bytes);
 }
 
 /** More than any text that a person names; a device such as /dev/zero has no end. */

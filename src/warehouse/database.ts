@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBValue } from '@duckdb/node-api';
 import { formatSeconds } from '../core/clock.ts';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { errorMessage, isMemoryError, TidemarkError } from '../core/errors.ts';
 import { systemLack } from '../core/fs.ts';
 import { interrupts } from '../core/interrupts.ts';
 import { readSize } from '../core/size.ts';
@@ -117,6 +117,7 @@ export function openInstance(file: string, settings: Readonly<Record<string, str
       const hint = 'close it there; on NFS, the file system may have no locks';
       throw new TidemarkError('LOCKED', `another program has ${file} open`, { hint, cause });
     }
+    if (isMemoryError(cause)) throw cause;
     const lack = systemLack(cause);
     if (lack !== undefined) throw new TidemarkError('INCOMPLETE', `${file} cannot be opened: ${lack}`, { cause });
     const hint = isOfLaterVersion(cause)

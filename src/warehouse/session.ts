@@ -177,7 +177,7 @@ async function openWorkingCopy(paths: LockedSession['paths'], memoryLimit: strin
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {
-    const isOther = error instanceof TidemarkError && error.code !== 'DATA';
+    const isOther = !(error instanceof TidemarkError) || error.code !== 'DATA';
     if (isOther || isOfLaterVersion(error) || /permission denied/iu.test(String(error))) throw error;
     throw new CorruptDatabaseError(firstLine(error), { cause: error });
   }

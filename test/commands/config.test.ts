@@ -122,6 +122,36 @@ describe('a wrong configuration ends with 2 and says where', () => {
       /url: must not contain a user or password; use token/,
     ],
     [
+      'a URL with a space, or with a mark behind which a path is not sent',
+      [
+        'targets:',
+        ...['http://x ', 'http://x/?', 'http://x/#'].map(
+          (url, at) => `  - { name: t${at}, kind: mesh, url: "${url}" }`,
+        ),
+      ],
+      /:2: targets\[0\]\.url: must not contain a space, .*\n.*:3: targets\[1\]\.url: must not .*\n.*:4: targets\[2\]\.url: must not/,
+    ],
+    [
+      'a tag that is not known',
+      ['targets:', '  - { name: a, kind: mesh, url: "http://x", token: !vault encrypted }'],
+      /tidemark\.yaml:2: not valid YAML: Unresolved tag: !vault/,
+    ],
+    [
+      'a mount that is there twice',
+      ['targets:', '  - { name: a, kind: mesh, url: "http://x", mounts: { mesh: [consul, /consul/] } }'],
+      /:2: targets\[0\]\.mounts\.mesh: must be a mount, or a list of different mounts$/m,
+    ],
+    [
+      'a service that is there twice',
+      ['targets:', '  - { name: a, kind: mesh, url: "http://x", services: [web, api, web] }'],
+      /:2: targets\[0\]\.services: names a service twice$/m,
+    ],
+    [
+      'sizes that no machine has',
+      [`targets: [${TARGET}]`, 'memoryLimit: 0GB', 'sql: { temporaryLimit: 99999999999TB }'],
+      /:2: memoryLimit: must be above 0, and .*\n.*:3: sql\.temporaryLimit: must be above 0, and /,
+    ],
+    [
       'a wrong type',
       [`targets: [${TARGET}]`, 'landingDays: many'],
       /tidemark\.yaml:2: landingDays: must be a number$/m,
@@ -165,8 +195,8 @@ describe('a wrong configuration ends with 2 and says where', () => {
     ],
     [
       'a length of time that no calendar has',
-      [`targets: [${TARGET}]`, 'reportDays: 1e26', 'thresholds: { staleHours: 1e26 }'],
-      /:2: reportDays: must be at most 365000\n.*:3: thresholds\.staleHours: must be at most/,
+      [`targets: [${TARGET}]`, 'reportDays: 1e26', 'schedule: { catchUpHours: 1e26 }'],
+      /:2: reportDays: must be at most 365000\n.*:3: schedule\.catchUpHours: must be at most/,
     ],
     ['text that is no YAML', ['targets: [', 'x: }'], /tidemark\.yaml:\d: not valid YAML: /],
     ['a list where a map belongs', ['- a'], /tidemark\.yaml:1: must be a map of keys/],
@@ -214,6 +244,12 @@ describe('a wrong configuration ends with 2 and says where', () => {
     expect(stderr).toMatch(
       /elsewhere\.yaml does not exist\n {2}write one with `tidemark --config elsewhere.yaml init`, or name one with --config FILE/,
     );
+  });
+
+  test('what stands in the place of the name of a variable is not repeated', async () => {
+    const stderr = await refusal([`data: "\${DATA:-hunter2}"`, `targets: [${TARGET}]`, `output: "\${toString}"`]);
+    expect(stderr).not.toContain('hunter2');
+    expect(stderr).toMatch(/:1: data: between .* is no name of a variable\n.*:3: output: .* toString is not set/);
   });
 
   test('no value of a variable is repeated', async () => {

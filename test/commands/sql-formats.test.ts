@@ -242,6 +242,16 @@ describe('formats', () => {
       const { exit, stderr } = await sql('select 1', '--format', 'csv', '-o', file);
       expect([exit, stderr]).toEqual([2, expect.stringContaining('is in the data folder')]);
     }
+    const others = [
+      ['export', '--out', 'data'],
+      ['playbook', 'plan', 'drop-dead-views', '-o', 'data/ledger.ndjson'],
+      ['show', 'leaf-certificate/web', '--html', 'data/warehouse.duckdb'],
+      ['mail', 'nightly', '--dry-run', '--html', 'data/warehouse.duckdb'],
+    ];
+    for (const words of others) {
+      const { exit, stderr } = await place.tidemark(words);
+      expect([exit, stderr]).toEqual([2, expect.stringContaining('is in the data folder')]);
+    }
     expect(before.equals(await readFile(warehouse))).toBe(true);
   });
 

@@ -29,6 +29,16 @@ describe('limits', () => {
     });
   });
 
+  test('of memory in which the warehouse does not open', async () => {
+    const config = await readFile(join(place.folder, 'tidemark.yaml'), 'utf8');
+    await writeFile(join(place.folder, 'none.yaml'), `${config}\nsql: { memoryLimit: 1KB }\n`);
+    const { exit, stderr } = await place.tidemark(['--config', 'none.yaml', 'sql', 'select 1']);
+    expect({ exit, stderr }).toEqual({
+      exit: 4,
+      stderr: expect.stringMatching(/^error: the query needs more than 1KB of memory\n.*\n$/u),
+    });
+  });
+
   test('a signal stops it with 130', async () => {
     const stop = new AbortController();
     const running = place.tidemark(['sql', 'select range from range(100000000)'], {

@@ -3,7 +3,7 @@ import { constants, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { getSystemErrorName } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { fileSystemError, systemLack, writeFileAtomic } from '../../src/core/fs.ts';
+import { fileSystemError, readNamedFile, systemLack, writeFileAtomic } from '../../src/core/fs.ts';
 import { classifyStorageError } from '../../src/warehouse/storage.ts';
 
 function createFolder(): string {
@@ -51,6 +51,12 @@ test('where a file cannot be written, the old one stays, without a temporary fil
   const error = await catchError(() => writeFileAtomic(folder, 'new'));
   expect(fileSystemError(error)).toMatchObject({ path: folder });
   expect(readdirSync(join(folder, '..')).filter((name) => name.startsWith(basename(folder)))).toHaveLength(1);
+});
+
+test('a mark of the encoding at the beginning of a file is no part of its text', async () => {
+  const file = join(createFolder(), 'rule.sql');
+  writeFileSync(file, '\ufeff-- rule: x');
+  expect(readNamedFile(file)).toBe('-- rule: x');
 });
 
 test('the error of a path has the path and the reason; another error is not one', async () => {

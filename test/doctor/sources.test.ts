@@ -196,9 +196,13 @@ test('unknown sources of a target are errors that name the nearest one', async (
   await place.configure((config) => {
     findTarget(config, 'vault').without = ['key'];
     findTarget(config, 'nomad').sources = ['volume', 'keys'];
+    findTarget(config, 'acme').sees = { workspace: 'partial' };
   });
   const { exit, stderr } = await place.tidemark(['pull']);
   expect(exit).toBe(2);
+  expect(stderr).toContain(
+    'targets[0].sees: a target of kind platform has no source workspace; did you mean workspaces?',
+  );
   expect(stderr).toContain('targets[1].without: a target of kind secrets has no source key; did you mean keys?');
   expect(stderr).toContain(
     'targets[2].sources: a target of kind scheduler has no source volume; did you mean volumes?',

@@ -124,9 +124,12 @@ describe('`tidemark mail`', () => {
     [['mail', 'nightly', '--pending', '--dry-run'], 2, '--pending cannot be combined'],
     [['mail', 'nightly', '--html', 'x.html'], 2, '--html requires --dry-run'],
     [['mail', 'nightly'], 3, 'there is no warehouse yet'],
-  ] as const)('%j ends with %i', async (words, exit, what) => {
+    [['mail', '--pending'], 3, 'there is no warehouse yet'],
+    [['playbook', 'ledger', '--settle'], 3, 'there is no warehouse yet'],
+  ] as const)('%j ends with %i, and makes no warehouse', async (words, exit, what) => {
     const place = await mailing(1);
     const result = await place.tidemark([...words]);
     expect([result.exit, result.stderr]).toEqual([exit, expect.stringContaining(what)]);
+    expect(existsSync(join(place.folder, 'data', 'warehouse.duckdb'))).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { halveMemory } from '../../src/warehouse/database.ts';
-import { withWarehouse } from '../../src/warehouse/session.ts';
+import { withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -14,6 +14,22 @@ test.each([
 ])('of memoryLimit %s, DuckDB gets %s', (limit, half) => {
   expect(halveMemory(limit)).toBe(half);
 });
+
+test('a file that does not open for want of memory is not corrupt, and stays', async () => {
+  const config = mailConfig(await tempFolder());
+  const session = { purpose: 'test', now: new Date(), log: { info: fail, warn: fail, error: fail }, config };
+  await withWarehouse(session, async () => undefined);
+  const tooSmall = { ...config, memoryLimit: '1KB' };
+  const writes = () => withWarehouse({ ...session, config: tooSmall }, async () => undefined);
+  const reads = () => withPublished(tooSmall, async () => undefined);
+  for (const opens of [writes, reads]) await expect(opens()).rejects.toThrow(/^Out of Memory Error/u);
+  await withWarehouse(session, async () => undefined);
+});
+
+/** For a log that has nothing to say. */
+function fail(message: string): never {
+  throw new Error(message);
+}
 
 test('the working warehouse is opened with one thread and half of the memory', async () => {
   const config = mailConfig(await tempFolder());

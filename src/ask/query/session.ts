@@ -8,7 +8,7 @@ import type {
 } from '@duckdb/node-api';
 import type { Config } from '../../config/config.ts';
 import { linkSignals } from '../../core/abort.ts';
-import { TidemarkError } from '../../core/errors.ts';
+import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { createStatements, interruptible, isQueryError, openInstance, streamQuery } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/migrate.ts';
@@ -67,7 +67,7 @@ export async function openQuerySession({ config, asOf, signal, output }: QuerySe
     return { prepare: prepare.bind(undefined, session), close };
   } catch (error) {
     await close();
-    throw error;
+    throw isMemoryError(error) ? queryError(error, config.sql, temporary) : error;
   }
 }
 

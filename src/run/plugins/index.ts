@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.ts';
 import type { Job } from '../../config/job.ts';
 import { suggestName } from '../../config/suggest.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { isObject } from '../../core/json-path.ts';
 import { sources as builtInSources } from '../../extract/sources/index.ts';
 import { fitsTarget, type SourceDefinition } from '../../extract/sources/source.ts';
 import { describePlugin, toRemoteSources } from './remote.ts';
@@ -67,13 +68,15 @@ async function loadPlugin(file: string, field: string, usesPlaybook: (name: stri
   return { sources, playbooks: plugin.playbooks ?? [] };
 }
 
-/** Checks the names under `sources` and `without` of each target. @throws TidemarkError CONFIG with one line per unknown name */
+/** Checks the names of sources in each target. @throws TidemarkError CONFIG with one line per unknown name */
 function assertTargetSources({ targets }: Config, sources: readonly SourceDefinition[]): void {
   const issues = targets.flatMap((target, index) => {
     const known = sources.filter((source) => fitsTarget(source, target)).map(({ name }) => name);
     const what = `a target of kind ${target.kind} has no source`;
-    return (['sources', 'without'] as const).flatMap((field) =>
-      (target[field] ?? [])
+    const { without, sees } = target;
+    const named = { sources: target.sources ?? [], without, sees: isObject(sees) ? Object.keys(sees) : [] };
+    return Object.entries(named).flatMap(([field, names]) =>
+      names
         .filter((name) => !known.includes(name))
         .map((name) => `targets[${index}].${field}: ${what} ${name}; ${suggestName(name, known)}`),
     );
