@@ -1,5 +1,6 @@
 -- grain: one row per target of a publish that readers do not see, if another writer has pulled it since: the publish is made of what
--- readers saw before that, and would bring back rows that have ended. A pull that failed says nothing of rows.
+-- readers saw before that, and would bring back rows that have ended. A pull that failed says nothing of rows. A later publish of the same
+-- writer has all of it, so that nobody asks about it here.
 -- {{publishes}}: those publishes; the view `lake_pulls`
 with
   pulled as (
@@ -18,7 +19,6 @@ from pulled as due
 join pulled as other on other.target = due.target and other.as_of > due.as_of
 where due.publish in ({{publishes}})
   and other.publish in (select publish from seen)
-  and other.publish % 1024 <> due.publish % 1024
   and other.publish // 1024 >= due.publish // 1024
   -- a log may be published once more as a whole
   and due.as_of > coalesce((select max(as_of) from seen where seen.publish % 1024 = due.publish % 1024), '-infinity')

@@ -13,7 +13,6 @@ with
   named as (
     select item.id as pool_id, unnest(map_entries(from_json(item.relationships, '"MAP(VARCHAR, JSON)"'))) as entry
     from pages
-    where json_type(item.relationships) = 'OBJECT'
   ),
   members as (
     select

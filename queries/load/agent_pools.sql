@@ -17,7 +17,6 @@ with
   named as (
     select pool_id, unnest(map_entries(from_json(relationships, '"MAP(VARCHAR, JSON)"'))) as entry
     from items
-    where json_type(relationships) = 'OBJECT'
   ),
   counted as (
     select

@@ -37,7 +37,7 @@ with
     select
       listed.*,
       len(list_filter(plugin_ids, lambda id: id <> coalesce(plugin_id, '') and starts_with(id, coalesce(plugin_id, '')))) as listed_longer,
-      len(list_filter(unlisted.ids, lambda id: id <> plugin_id and starts_with(id, plugin_id))) as unlisted_longer,
+      len(list_filter(unlisted.ids, lambda id: starts_with(id, plugin_id))) as unlisted_longer,
     from listed, unlisted
   ),
   assigned as (

@@ -20,7 +20,7 @@ with
     from items
   ),
   assigned as (
-    select listed.*, len(list_filter(unlisted.ids, lambda id: id <> queried_id and starts_with(id, queried_id))) as unlisted_longer
+    select listed.*, len(list_filter(unlisted.ids, lambda id: starts_with(id, queried_id))) as unlisted_longer
     from listed, unlisted
     where
       by_prefix is not true
@@ -39,7 +39,7 @@ select
   plugin_id,
   item ->> 'ID' as snapshot_id,
   case when by_prefix and own_id is null and unlisted_longer > 0 then true end as is_ambiguous,
-  coalesce(nullif(item ->> 'ExternalSourceVolumeID', ''), item ->> 'SourceVolumeID') as external_source_volume_id,
+  item ->> 'ExternalSourceVolumeID' as external_source_volume_id, -- `SourceVolumeID` is the ID of the volume in the service, and empty in Nomad
   nullif(try_cast(item ->> 'SizeBytes' as bigint), 0) as size_bytes, -- 0: the driver does not know it (CSI specification)
   read_time(item ->> 'CreateTime') as created_at,
   try_cast(item ->> 'IsReady' as boolean) as is_ready,

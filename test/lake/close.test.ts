@@ -209,3 +209,26 @@ test('an earlier run that is closed late brings back nothing that has ended sinc
   expect(await project.inLake('select * from findings')).toEqual([]);
   await project.expectRestored();
 });
+
+test('a log that is published as a whole, after an update, names targets that have moved since, and is no pull of them', async () => {
+  const [one, two] = [await lakeProject({ tables: 'few' }), await lakeProject({ tables: 'few' })];
+  const { store } = one;
+  const night = async (project: typeof one, index: number, run: string, change = '') => {
+    await project.night(`${run}T02:15:00Z`, ...(change === '' ? [] : [change]));
+    await publishToLake({
+      config: { ...project.config, shard: { index, count: 2 } },
+      store,
+      now: new Date(),
+      run: `${run}-of-${index}`,
+    });
+  };
+  const pulled = (day: string) =>
+    `insert into pulls by name select '${day.replaceAll('-', '')}T021500Z' as run_id, 'moved' as target, 'autoscaler_health' as source, 'complete' as status,
+      timestamptz '${day}' as as_of, timestamptz '${day}' as started_at`;
+  await night(one, 1, '2026-11-01', pulled('2026-11-01'));
+  await closeIn(store, 2, { run: '2026-11-01-of-1' });
+  await night(one, 1, '2026-11-02', 'alter table pulls add column added varchar');
+  await night(two, 2, '2026-11-02', pulled('2026-11-02'));
+  expect(await closeIn(store, 2, { run: '2026-11-02-of-2' })).toMatchObject({ closed: [2] });
+  expect(await closeIn(store, 2, { run: '2026-11-02-of-1' })).toMatchObject({ closed: [1], refused: [] });
+});

@@ -183,6 +183,22 @@ test.each<[what: string, keys: Readonly<Record<string, string>> | string, over: 
   expect(await load([landings[0] as Landing])).toEqual([refused]);
 });
 
+test('a landing that is refused renews no column that a service computes', async () => {
+  const landHealth = async (target: string, over: Partial<Manifest> = {}) => {
+    const line = `${JSON.stringify({ status: 200, checked_at: run.asOf.toISOString() })}\n`;
+    return land(target, line, { source: 'autoscaler_health', ...over });
+  };
+  await begin();
+  await load([await landHealth('good'), await landHealth('bad')]);
+  await begin();
+  const [refused] = await load([await landHealth('bad', { expected_rows: 2 }), await landHealth('good')]);
+  expect(refused).toMatch(/^autoscaler_health: got 1 row/u);
+  expect(await database.rows('select target, checked_at from autoscaler_health order by all')).toEqual([
+    { target: 'bad', checked_at: '2026-11-01T00:00:00Z' },
+    { target: 'good', checked_at: '2026-11-02T00:00:00Z' },
+  ]);
+});
+
 test('lists of many targets keep their order and their own members; a target that is left out keeps its lists', async () => {
   await begin();
   const old = { '1.5.7': 'net, api, web', '1.6.0': 'web', '1.7.0': 'x', '1.8.0': 'y' };

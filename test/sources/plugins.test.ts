@@ -42,31 +42,41 @@ interface Estate {
   /** Registered volumes as `plugin/external ID`. */
   readonly registered: readonly string[];
   /** Plugins whose own listing fails. */
-  readonly failing?: readonly string[];
+  failing?: readonly string[];
   /** Whether volumes are listed without a plugin. */
   listsAll?: boolean;
+  /** Snapshots by plugin. */
+  readonly snapshots?: Readonly<Record<string, readonly object[]>>;
+  /** With `hashicorp`, a plugin ID is exact. */
+  readonly flavor?: 'spec' | 'hashicorp';
 }
 
-/** A service that takes a plugin ID as a prefix, with these volumes and no others. */
+/** A service that takes a plugin ID as a prefix, with these volumes and snapshots and no others. */
 function prefixProject(estate: Estate) {
-  const { held, registered, failing = [] } = estate;
+  const { held, registered, snapshots = {}, flavor = 'spec' } = estate;
+  const isOf = (id: string, asked: string) => (flavor === 'spec' ? id.startsWith(asked) : id === asked);
   const volumes = registered.map((name) => {
     const [PluginID, ExternalID] = name.split('/');
     return { ID: `r-${PluginID}-${ExternalID}`, Namespace: 'default', PluginID, ExternalID };
   });
   return testProject({
     workspaces: 2,
+    flavor,
     faultHook: ({ path, query, method }, service) => {
       if (method !== 'GET') return undefined;
+      if (path === '/v1/plugins') return json([]);
       if (path === '/v1/volumes') return json(volumes);
       const volume = volumes.find(({ ID }) => path === `/v1/volume/csi/${ID}`);
       if (volume) return json({ ...volume, RequestedCapabilities: [{ AccessMode: 'a', AttachmentMode: 'b' }] });
       const prefix = query.get('plugin_id') ?? '';
-      if (path === '/v1/volumes/snapshot') return json({ NextToken: '', Snapshots: [] });
-      if (path !== '/v1/volumes/external') return undefined;
+      if (!['/v1/volumes/external', '/v1/volumes/snapshot'].includes(path)) return undefined;
       if (prefix === '' && estate.listsAll === false) return service.error(400, 'missing plugin ID');
-      if (failing.includes(prefix)) return service.error(500, 'rpc error: the driver does not respond');
-      const items = Object.entries(held).flatMap(([id, ids]) => (id.startsWith(prefix) ? ids : []));
+      if (estate.failing?.includes(prefix)) return service.error(500, 'rpc error: the driver does not respond');
+      if (path === '/v1/volumes/snapshot') {
+        const Snapshots = Object.entries(snapshots).flatMap(([id, items]) => (isOf(id, prefix) ? items : []));
+        return json({ NextToken: '', Snapshots });
+      }
+      const items = Object.entries(held).flatMap(([id, ids]) => (isOf(id, prefix) ? ids : []));
       return json({ NextToken: '', Volumes: items.map((ExternalID) => ({ ExternalID, IsAbnormal: false })) });
     },
   });
@@ -103,6 +113,60 @@ describe('where a plugin ID is a prefix', () => {
     ]);
     expect(await project.rows("select note from pulls where source = 'external_volumes'")).toEqual([
       { note: 'plugin ab12 is unknown: rpc error: the driver does not respond' },
+    ]);
+  });
+
+  test('where a plugin ID is exact, no volume is ambiguous', async () => {
+    const project = await prefixProject({
+      held: { ab: ['v1'] },
+      registered: ['ab/v1', 'ab12/v2'],
+      failing: ['ab12'],
+      flavor: 'hashicorp',
+    });
+    await project.pull(['--source', 'external_volumes'], 1);
+    expect(await project.rows(ROWS)).toEqual([{ plugin_id: 'ab', external_id: 'v1', is_ambiguous: null }]);
+  });
+
+  test('a snapshot that names no plugin is ambiguous while one with a longer ID cannot be listed, else of the longest ID', async () => {
+    const estate: Estate = {
+      held: {},
+      registered: ['ab/v1', 'ab12/v2', 'cd/v3'],
+      snapshots: {
+        ab: [{ ID: 's1' }, { ID: 's2', PluginID: 'ab' }],
+        ab12: [{ ID: 's3', PluginID: '' }],
+        cd: [{ ID: 's4' }],
+      },
+      failing: ['ab12'],
+    };
+    const project = await prefixProject(estate);
+    const read = () => project.rows('select plugin_id, snapshot_id, is_ambiguous from volume_snapshots order by 2');
+    await project.pull(['--source', 'volume_snapshots'], 1);
+    const known = [
+      { plugin_id: 'ab', snapshot_id: 's2', is_ambiguous: null },
+      { plugin_id: 'cd', snapshot_id: 's4', is_ambiguous: null },
+    ];
+    const [s1, s3] = ['s1', 's3'].map((snapshot_id) => ({ plugin_id: 'ab', snapshot_id, is_ambiguous: true }));
+    expect(await read()).toEqual([s1, known[0], s3, known[1]]);
+    estate.failing = [];
+    project.sandbox.tick();
+    await project.pull(['--source', 'volume_snapshots']);
+    expect(await read()).toEqual([
+      { ...s1, is_ambiguous: null },
+      known[0],
+      { ...s3, plugin_id: 'ab12', is_ambiguous: null },
+      known[1],
+    ]);
+  });
+
+  test('the volume of a snapshot is what the provider calls it, and not its ID in the service', async () => {
+    const project = await prefixProject({
+      held: { ab: ['v1'] },
+      registered: ['ab/v1'],
+      snapshots: { ab: [{ ID: 's1', SourceVolumeID: 'r-ab-v1' }] },
+    });
+    await project.pull(['--source', 'volume_snapshots']);
+    expect(await project.rows('select external_source_volume_id from volume_snapshots')).toEqual([
+      { external_source_volume_id: null },
     ]);
   });
 
