@@ -16,6 +16,7 @@ import { warehouseFiles } from '../warehouse/publish.ts';
 import { type OpenWarehouse, type WriteWarehouse, withPublished, withWarehouseLock } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
+import { assertDiskSpace } from '../warehouse/storage.ts';
 import { historyTable, loadTables, sameKey, type Table } from '../warehouse/tables.ts';
 
 /** What goes of a table or of a folder. */
@@ -56,12 +57,13 @@ export async function listPrunable(config: Config, context: JobContext): Promise
   return [...files, ...removals, ...toLedgerRemoval(actions)];
 }
 
-/** Removes it, under the lock of the warehouse. */
+/** Removes it, under the lock of the warehouse. Files go first: they may be what fills the disk, and to remove history needs space. */
 export async function prune(config: Config, context: JobContext): Promise<readonly Removal[]> {
-  const lock = { config, purpose: 'prune', now: context.clock.now(), log: context.log };
+  const lock = { config, purpose: 'prune', now: context.clock.now(), log: context.log, freesSpace: true };
   return withWarehouseLock(lock, async (write) => {
     const { removals, paths } = await listOldFiles(config, context);
     await removePaths(paths);
+    if (config.historyDays !== undefined) await assertDiskSpace(config.data);
     return [...removals, ...(await pruneHistory(config, context, write))];
   });
 }

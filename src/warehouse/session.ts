@@ -58,6 +58,8 @@ export interface LockedOptions {
   readonly purpose: string;
   readonly now: Date;
   readonly log: Log;
+  /** Whether `work` frees disk space, and is not refused for the lack of it. @default false */
+  readonly freesSpace?: boolean;
 }
 
 /** Writes to the warehouse once: a lock with a single `write`. @throws as `withWarehouseLock` */
@@ -71,7 +73,7 @@ export function withWarehouse<T>(options: LockedOptions, work: (warehouse: Wareh
  * invalid policy.
  */
 export async function withWarehouseLock<T>(options: LockedOptions, work: (write: WriteWarehouse) => Promise<T>) {
-  const { config, purpose, now } = options;
+  const { config, purpose, now, freesSpace = false } = options;
   const { data } = config;
   const policy = loadPolicy(config.directory);
   const paths = warehouseFiles(data);
@@ -80,7 +82,7 @@ export async function withWarehouseLock<T>(options: LockedOptions, work: (write:
     const lock = await acquireLock(join(data, 'lock'), purpose, now);
     try {
       for (const file of [paths.published, paths.work]) await removeNext(file);
-      await assertDiskSpace(data);
+      if (!freesSpace) await assertDiskSpace(data);
       return await work((write, compactUnless) => runSafely({ ...options, policy, compactUnless, paths, lock }, write));
     } finally {
       await lock.release();

@@ -44,6 +44,23 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
     await place.pull(SOURCES);
   });
 
+  test('prune removes landings, which no run can, and only then asks for the space to remove history', async () => {
+    const { place, data, fillBut } = await smallDisk(80);
+    await place.pull(SOURCES);
+    place.sandbox.tick();
+    await place.pull(SOURCES);
+    fillBut(MEBIBYTE);
+    const late = ['--now', '2026-10-16T02:15:00Z']; // landings are kept for 14 days
+    expect(await place.tidemark(['prune', '--yes', ...late])).toMatchObject({ exit: 0, stderr: '' });
+    expect(await readdir(join(data, 'landing'))).toEqual(['20261002T021500Z']);
+    await place.configure((config) => {
+      config.historyDays = 35;
+    });
+    const history = await place.tidemark(['prune', '--yes', '--now', '2027-06-01T02:15:00Z']);
+    expect(history).toMatchObject({ exit: 1, stderr: expect.stringMatching(DISK_FULL) });
+    expect(await readdir(join(data, 'landing'))).toEqual([]);
+  });
+
   test('of files, with any number of free bytes: the message counts both', async () => {
     const { place, data } = await smallDisk(80, 60);
     await place.pull(SOURCES);
