@@ -153,6 +153,7 @@ function targetParts(
 
 function columnParts(relation: Relation, { relation: held }: TableDesign): Parts {
   const types = new Map(held.columns.map(({ field, type }) => [field, type]));
+  const toField = (name: string) => held.columns.find((column) => column.name === name)?.field ?? name;
   const list = (names: readonly string[]) => names.map(quoteIdent).join(', ');
   const compare = (field: string, how: string) =>
     `begun.${quoteIdent(field)} is ${how} from ended.${quoteIdent(field)}`;
@@ -165,7 +166,8 @@ function columnParts(relation: Relation, { relation: held }: TableDesign): Parts
       .join(', '),
     content: comparedColumns({
       columns: held.columns.map(({ field, type }) => ({ name: field, type })),
-      computed: relation.computed.map((name) => held.columns.find((column) => column.name === name)?.field ?? name),
+      unordered: relation.unordered.map(toField),
+      computed: relation.computed.map(toField),
     }).join(', '),
     same: held.identity.map((field) => compare(field, 'not distinct')).join(' and '),
     differs: held.columns.map(({ field }) => compare(field, 'distinct')).join(' or '),

@@ -20,7 +20,10 @@ export const KINDS = ['history', 'register', 'journal', 'rollup'] as const;
 
 /** A table of the warehouse that the lake holds. Its key, for logs together with a counter, `occurrence`, identifies a row. */
 export interface Relation
-  extends Pick<Table, 'name' | 'grain' | 'key' | 'loggedAt' | 'computed' | 'volatile' | 'source' | 'byTarget'> {
+  extends Pick<
+    Table,
+    'name' | 'grain' | 'key' | 'loggedAt' | 'unordered' | 'computed' | 'volatile' | 'source' | 'byTarget'
+  > {
   readonly kind: (typeof KINDS)[number];
   readonly stored: string;
   readonly columns: readonly Column[];
@@ -76,6 +79,7 @@ function historyRelations(table: Table, columns: readonly Column[], stored: Colu
       grain: `one row per member of the lists in ${table.name}.${table.members}`,
       columns: withoutValidity([...memberColumns.values()]),
       key: [...main.key, 'member', 'nth'],
+      unordered: [],
       computed: [],
     },
   ];

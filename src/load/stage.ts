@@ -222,11 +222,11 @@ const listSql = (values: readonly (string | null)[]): string =>
 interface ComparedTable {
   readonly columns: readonly Pick<Column, 'name' | 'type'>[];
   readonly computed: readonly string[];
-  readonly unordered?: readonly string[];
+  readonly unordered: readonly string[];
 }
 
 /** The columns whose change makes a version. */
-export function comparedColumns({ columns, computed, unordered = [] }: ComparedTable): readonly string[] {
+export function comparedColumns({ columns, computed, unordered }: ComparedTable): readonly string[] {
   const extra = withoutComputedFields('extra', computed);
   const compared = (column: ComparedTable['columns'][number]): string => {
     if (column.name === 'extra') return extra;

@@ -162,12 +162,13 @@ export function historyTable(table: Table): string {
   return table.members ? `${table.name}_rows` : `${table.name}_history`;
 }
 
-/**
- * SQL for a column whose hash is taken. DuckDB hashes lists so that null is the same as an empty one, and two lists as if exchanged. A list
- * has names or digests: some services give them in another order each time.
- */
+/** A list of names or digests: some services give them in another order each time. */
+export const isNames = (type: string): boolean => /^varchar\[\]$/iu.test(type);
+
+/** SQL for a column whose hash is taken. DuckDB hashes lists so that null is the same as an empty one, and two lists as if exchanged. */
 export function hashedColumn({ name, type }: Pick<Column, 'name' | 'type'>): string {
-  return type.endsWith('[]') ? `to_json(list_sort(${quoteIdent(name)}))::varchar` : quoteIdent(name);
+  const column = quoteIdent(name);
+  return type.endsWith('[]') ? `to_json(${isNames(type) ? `list_sort(${column})` : column})::varchar` : column;
 }
 
 /** SQL for a text with names, whatever their order. A sum costs a tenth of sorting them. */

@@ -79,6 +79,23 @@ describe('a change is told as', () => {
     expect(await changesOf(warehouse, 3, 'tokens')).toMatchObject([{ column: 'policies', old: '[]', new: null }]);
   });
 
+  test('names in another order are no change beside one', async () => {
+    const warehouse = await pullNights(
+      'workspaces',
+      [workspace('a', { modules: 'y, x', drifted: false })],
+      [workspace('a', { modules: 'x, y', drifted: true })],
+      [workspace('a', { modules: 'z, y', drifted: true })],
+    );
+    expect(await changesOf(warehouse, 2)).toMatchObject([{ column: 'drifted' }]);
+    expect(await changesOf(warehouse, 3)).toMatchObject([{ column: 'modules', old: 'x, y', new: 'y, z' }]);
+    const tokens = await pullNights(
+      'tokens',
+      [{ policies: ['b', 'a'], is_management: false }],
+      [{ policies: ['a', 'b'], is_management: true }],
+    );
+    expect(await changesOf(tokens, 2, 'tokens')).toMatchObject([{ column: 'is_management' }]);
+  });
+
   test('renamed, where the ID is the same and the name another one', async () => {
     const warehouse = await pullNights(
       'workspaces',

@@ -291,6 +291,21 @@ describe('close', () => {
   const count = async (project: LakeProject) =>
     (await project.inLake('select count(*)::int as n from workspaces'))[0]?.n;
 
+  test('makes no version of names in another order, of a target that has come from another shard', async () => {
+    const [first, second] = [await lakeProject({ tables: 'few' }), await lakeProject({ tables: 'few' })];
+    for (const [index, project, names] of [
+      [1, first, 'x, y'],
+      [2, second, 'y, x'],
+    ] as const) {
+      const asOf = `2026-10-0${index}T02:15:00Z`;
+      const change = `insert into workspaces_history by name select 'a' as target, 'ws' as external_id, '${names}' as modules, timestamptz '${asOf}' as valid_from`;
+      await night(project, first, index, asOf, change);
+      expect(await close(first, asOf.slice(0, 10), 2)).toMatchObject({ refused: [] });
+    }
+    const begun = "select strftime(timezone('UTC', valid_from), '%d') as day from workspaces_history";
+    expect(await first.inLake(begun)).toEqual([{ day: '01' }]);
+  });
+
   test('takes what a pull has accepted, and asks for a person where a target has come with few of its rows', async () => {
     const [first, second] = [await lakeProject({ tables: 'few' }), await lakeProject({ tables: 'few' })];
     await night(first, first, 1, '2026-10-01T02:15:00Z', workspaces(20, '2026-10-01T02:15:00Z'));

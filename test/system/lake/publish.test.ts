@@ -255,8 +255,8 @@ describe('a migration between two publishes', () => {
     const project = await lakeProject({ tables: 'few' });
     await writeUserTable(project);
     await project.change(
-      `create table notes (as_of varchar, op bigint, "Publish" ubigint, tags varchar[], more struct(a bigint, b varchar), amount decimal(9,2), day date, body json, lake_place time, bodies json[])`,
-      `insert into notes values ('x', 1, 18446744073709551615, ['a', null], {a: 1, b: 'it''s'}, 1.25, '2026-10-01', '{"a": [1]}', '10:00', ['{"b": 1}'::json, null]), (null, null, null, null, null, null, null, null, null, null)`,
+      `create table notes (as_of varchar, op bigint, "Publish" ubigint, tags varchar[], more struct(a bigint, b varchar), amount decimal(9,2), day date, body json, lake_place time, bodies json[], numbers bigint[], lists varchar[][])`,
+      `insert into notes values ('x', 1, 18446744073709551615, ['a', null], {a: 1, b: 'it''s'}, 1.25, '2026-10-01', '{"a": [1]}', '10:00', ['{"b": 1}'::json, null], [2, 1], [['b'], ['a']]), (null, null, null, null, null, null, null, null, null, null, null, null)`,
       'insert into notes from notes',
     );
     await project.night('2026-10-01T02:15:00Z');
@@ -282,7 +282,9 @@ create table if not exists notes (
   day date, -- a day
   body json, -- a document
   lake_place time, -- a time
-  bodies json[] -- documents
+  bodies json[], -- documents
+  numbers bigint[], -- numbers
+  lists varchar[][] -- lists
 );
 `,
   );
