@@ -20,47 +20,51 @@ with
     select unnest(generate_series(min(day), greatest(max(day), date_trunc('day', $as_of::timestamptz)), interval 1 day)) as day
     from pulled
   ),
-  known as (
-    select
-      min(valid_from) filter (is_drifting is not null) as drifting_since,
-      max(coalesce(valid_to, 'infinity')) filter (is_drifting is not null) as drifting_until,
-      min(valid_from) filter (is_failing is not null) as failing_since,
-      max(coalesce(valid_to, 'infinity')) filter (is_failing is not null) as failing_until,
-    from workspace_assessments
-    where target in (select target from watched)
-  ),
-  versions as (
+  mine as (
     select is_drifting, is_failing, valid_from, valid_to
     from workspace_assessments as version
     where
-      (is_drifting or is_failing)
-      and exists (
+      exists (
         from watched as routes
         where
           routes.target = version.target
           and (routes.project is null or version.project_name glob routes.project or version.project_external_id glob routes.project)
       )
   ),
+  -- how many workspaces have an assessment, from each time on
+  known as (
+    select time, sum(sum(drifting)) over (order by time) as drifting, sum(sum(failing)) over (order by time) as failing
+    from (
+      select valid_from as time, (is_drifting is not null)::int as drifting, (is_failing is not null)::int as failing
+      from mine
+      union all
+      select valid_to, -(is_drifting is not null)::int, -(is_failing is not null)::int
+      from mine
+      where valid_to is not null
+    )
+    group by time
+  ),
+  assessed as (
+    select pulled.day, pulled.pulled_at, known.drifting > 0 as has_drifting, known.failing > 0 as has_failing
+    from pulled
+    asof left join known on pulled.pulled_at >= known.time
+  ),
+  versions as (
+    select *
+    from mine
+    where is_drifting or is_failing
+  ),
   daily as (
     select
       days.day,
-      if(
-        pulled_at >= any_value(known.drifting_since) and pulled_at < any_value(known.drifting_until),
-        count(*) filter (where versions.is_drifting),
-        null
-      ) as drifting,
-      if(
-        pulled_at >= any_value(known.failing_since) and pulled_at < any_value(known.failing_until),
-        count(*) filter (where versions.is_failing),
-        null
-      ) as failing,
+      if(any_value(assessed.has_drifting), count(*) filter (where versions.is_drifting), null) as drifting,
+      if(any_value(assessed.has_failing), count(*) filter (where versions.is_failing), null) as failing,
     from days
-    cross join known
-    left join pulled using (day)
+    left join assessed using (day)
     left join versions
-      on versions.valid_from <= pulled.pulled_at
-      and (versions.valid_to is null or versions.valid_to > pulled.pulled_at)
-    group by days.day, pulled_at
+      on versions.valid_from <= assessed.pulled_at
+      and (versions.valid_to is null or versions.valid_to > assessed.pulled_at)
+    group by days.day
   ),
   numbers as (
     select unnest(from_json($metrics, '[{"label": "VARCHAR", "order": "VARCHAR", "trend": "VARCHAR"}]'), recursive := true)

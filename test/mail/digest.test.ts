@@ -278,8 +278,10 @@ describe('a digest', () => {
       /^workspaces drifting, .*: 1 to 1 over 1 day, 1 when last assessed; 1 day not assessed \(×\)/mu,
     );
     expect(subject).toMatch(/^Tidemark acme: 1 not assessed for drift \(\+1\), \d+ rules not assessed$/u);
-    await warehouse.pull(THIRD, { tf_versions, workspaces: [workspace('b', nothing)] });
-    expect((await warehouse.digest(THIRD)).text).not.toContain('behind the newest version');
+    await warehouse.pull(THIRD, { tf_versions, workspaces: [workspace('b', { ...nothing, drifted: false })] });
+    const third = (await warehouse.digest(THIRD)).text;
+    expect(third).not.toContain('behind the newest version');
+    expect(third).toMatch(/^workspaces drifting, .*: 0 to 1 over 2 days, 0 now; 1 day not assessed \(×\)/mu);
   });
 
   test('says of no pool that it is down where its agents were never pulled', async () => {
