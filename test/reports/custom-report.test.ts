@@ -46,10 +46,14 @@ it('a summary without a headline has a page, a text and a line of the index', as
   const warehouse = await createReportWarehouse();
   await warehouse.pull(AS_OF, { workspaces: [workspace('a')] });
   const { html, text, json } = await renderOwn(warehouse, {
-    'queries/reports/mine/summary.sql': '-- title: Mine\n-- sources: workspaces\nselect 1 as workspaces',
+    'queries/reports/mine/summary.sql':
+      '-- title: Mine\n-- sources: workspaces\n-- rules: dead-agent\nselect 1 as workspaces',
     'reports/mine.hbs': '{{#> page}}{{summary.workspaces}}{{/page}}',
   });
-  expect([html, text]).toEqual([expect.stringContaining('<h1>Mine</h1>'), expect.stringContaining('Mine')]);
+  expect([html, text]).toEqual([
+    expect.stringContaining('<h1>Mine</h1>'),
+    expect.stringMatching(/^Mine\n====\nUNKNOWN\nAs of/u),
+  ]);
   expect(json.summary).toEqual({ workspaces: 1, headline: null });
 });
 
