@@ -15,15 +15,15 @@ export function renderRowQueries(
 ): readonly { readonly query: string; readonly params: SqlParams }[] {
   const csv = table.name === table.source ? landed.filter(({ format }) => format === 'csv') : [];
   const json = landed.filter(({ format }) => format === 'ndjson');
-  const isCompared = json.length > 0 && files.has(`load/${table.name}_csv`);
+  const isCompared = files.has(`load/${table.name}_csv`);
   const longest = Math.max(MEBIBYTE, ...json.map(({ longestLine = 0 }) => longestLine + 1024));
   const params = { files: json.map(({ path }) => path), longest_line: longest };
-  if (csv.length === 0 && json.length > 0 && files.has(`load/${table.name}`)) {
-    return [{ query: files.read(`load/${table.name}`), params }];
+  if (csv.length === 0 && json.length > 0 && !isCompared) {
+    return [{ query: files.read(`load/${table.name}`), params }]; // without its file no row would be read, and all would be gone
   }
   return csv.map((file) => {
     const rows = files.render('load/explorer_csv', csvLoadParts(table, file));
-    const query = isCompared ? files.render(`load/${table.name}_csv`, { rows }) : rows;
+    const query = isCompared && json.length > 0 ? files.render(`load/${table.name}_csv`, { rows }) : rows;
     return { query, params: { ...params, file: file.path } };
   });
 }

@@ -82,6 +82,23 @@ export function readHeader(name: string, sql: string, known: readonly string[]):
   return parseHeader(sql);
 }
 
+/** What a line names and nothing has is never found, and looks clean. @throws TidemarkError DATA, where `what` ends the sentence */
+export function refuseUnknown(
+  file: string,
+  line: string,
+  named: readonly string[],
+  known: Iterable<string>,
+  what: string,
+) {
+  const names = new Set(known);
+  const unknown = named.find((one) => !names.has(one));
+  if (unknown === undefined) return;
+  throw new TidemarkError(
+    'DATA',
+    `queries/${file}.sql: the header line \`-- ${line}: …\` names ${unknown}, which ${what}: ${suggestName(unknown, names)}`,
+  );
+}
+
 /** The number of a line; `otherwise` where it is absent or no number. */
 export function readNumber(text: string | undefined, otherwise: number): number {
   return Number.isNaN(Number(text)) ? otherwise : Number(text);

@@ -33,6 +33,11 @@ export function loadTables(files: SqlFiles): ReadonlyMap<string, Table> {
   return new Map(names.map((name) => [name, parseTable('tables', name, files.read(`tables/${name}`))]));
 }
 
+/** The sources that fill a table. */
+export function listFilled(tables: Iterable<Table>): ReadonlySet<string> {
+  return new Set([...tables].flatMap(({ source }) => source ?? []));
+}
+
 /** The views that people query as tables: those whose files in `queries/warehouse/` say `-- catalogue: yes`, with a line for each column. */
 export function loadViews(files: SqlFiles): readonly Table[] {
   return [...discoverFiles(files.roots, 'queries/warehouse', '.sql').keys()].flatMap((name) => {

@@ -63,6 +63,14 @@ test('a column that a load query does not yield is null', async () => {
   ]);
 });
 
+test('JSON whose load query is missing is refused: without its rows the table would be empty', async () => {
+  await database.run('create table own_history as from keys_history');
+  const table = { ...tables.get('keys'), name: 'own', source: 'own' } as Table;
+  const landed = landKeys('vault-1', [{ name: 'one' }]);
+  const { facts } = await stage({ database, files, tables }, table, [landed]);
+  expect(String(facts.get(landed)?.error)).toContain('queries/load/own.sql does not exist');
+});
+
 test('a list of the workspaces of a pool that is null is not an empty one; a related resource that is null is none', async () => {
   const relationships = {
     workspaces: { data: null },

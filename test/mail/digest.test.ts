@@ -235,16 +235,21 @@ describe('a digest', () => {
     expect(subject).not.toContain('own');
   });
 
-  test('a metric of a user with a misspelt header is not known, and the digest says which line is wrong', async () => {
+  test.each([
+    ['-- souces: agents\nselect 1 as value', 'unknown header line `-- souces: …`: did you mean sources?'],
+    [
+      '-- sources: agnts\nselect 1 as value',
+      'the header line `-- sources: …` names agnts, which fills no table: did you mean agents?',
+    ],
+    ["select 'x'::int as value", "Conversion Error: Could not convert string 'x' to INT32"],
+  ])('a metric of a user that is wrong (%s) is not known, and the digest says why', async (sql, message) => {
     const root = await tempFolder();
     await mkdir(join(root, 'queries/mail/metrics'), { recursive: true });
-    await writeFile(join(root, 'queries/mail/metrics/own.sql'), '-- label: own\n-- souces: agents\nselect 1 as value');
+    await writeFile(join(root, 'queries/mail/metrics/own.sql'), `-- label: own\n${sql}`);
     const warehouse = await createMailWarehouse();
     await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
     const { text } = await warehouse.digest(FIRST, { files: createSqlFiles([root, PACKAGE_ROOT]) });
-    expect(text).toContain(
-      'queries/mail/metrics/own.sql: unknown header line `-- souces: …`: did you mean sources?: —\n',
-    );
+    expect(text).toContain(`: ${message}: —\n`);
   });
 
   test('shows no change for a run without a complete pull, and that the number is stale', async () => {

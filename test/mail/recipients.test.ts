@@ -117,6 +117,17 @@ test('a digest names patterns that match no target', async () => {
   expect(mine?.text).toContain('No workspace or target matches targets typo-*. Check the patterns under mail.routes.');
 });
 
+test('a digest names no pattern as wrong while it is not known what the projects are', async () => {
+  const route = { to: 'own@acme.example', projects: ['payments-*'] };
+  const config = mailConfig(await tempFolder(), { targets: [PLATFORM], mail: { ...MAIL, routes: [route] } });
+  const warehouse = await createMailWarehouse(config);
+  await warehouse.pull(FIRST, { workspaces: 'failed' });
+  const { messages } = await warehouse.compose(FIRST);
+  const mine = messages.find(({ to }) => to.address === route.to);
+  expect(mine?.subject).toContain('no fresh data');
+  expect(mine?.text).not.toContain('Check the patterns');
+});
+
 test('a digest without matching workspaces is not all quiet', async () => {
   const mine = (await routed()).get('no-project@acme.example');
   expect(mine?.subject).toBe('Tidemark acme, other (paymnets-*): no matching workspaces');

@@ -46,10 +46,14 @@ it('a summary without a headline has a page, a text and a line of the index', as
   const warehouse = await createReportWarehouse();
   await warehouse.pull(AS_OF, { workspaces: [workspace('a')] });
   const { html, text, json } = await renderOwn(warehouse, {
-    'queries/reports/mine/summary.sql': '-- title: Mine\n-- sources: workspaces\nselect 1 as workspaces',
+    'queries/reports/mine/summary.sql':
+      '-- title: Mine\n-- sources: workspaces\n-- rules: dead-agent\nselect 1 as workspaces',
     'reports/mine.hbs': '{{#> page}}{{summary.workspaces}}{{/page}}',
   });
-  expect([html, text]).toEqual([expect.stringContaining('<h1>Mine</h1>'), expect.stringContaining('Mine')]);
+  expect([html, text]).toEqual([
+    expect.stringContaining('<h1>Mine</h1>'),
+    expect.stringMatching(/^Mine\n====\nUNKNOWN\nAs of/u),
+  ]);
   expect(json.summary).toEqual({ workspaces: 1, headline: null });
 });
 
@@ -253,6 +257,31 @@ describe('a custom report', () => {
       'an unknown line of a header',
       { 'queries/reports/mine/list.sql': '-- souces: workspaces\nselect 1 as x' },
       'queries/reports/mine/list.sql: unknown header line `-- souces: …`: did you mean sources?',
+    ],
+    [
+      'a source that fills no table',
+      { 'queries/reports/mine/list.sql': '-- sources: workspacs\nselect 1 as x' },
+      'queries/reports/mine/list.sql: the header line `-- sources: …` names workspacs, which fills no table: did you mean workspaces?',
+    ],
+    [
+      'a rule that does not exist',
+      { 'queries/reports/mine/summary.sql': '-- rules: dead-agents\nselect 1 as x' },
+      'queries/reports/mine/summary.sql: the header line `-- rules: …` names dead-agents, which is no rule: did you mean dead-agent?',
+    ],
+    [
+      'a number of what is unknown that the summary lacks',
+      { 'queries/reports/mine/summary.sql': '-- unknown: not_asked\nselect 1 as not_assessed' },
+      'the header line `-- unknown: …` names not_asked, which is no column of it: did you mean not_assessed?',
+    ],
+    [
+      'a number of rows that the summary lacks',
+      { 'queries/reports/mine/list.sql': '-- counted: workspace\nselect 1 as x' },
+      'the header line `-- counted: …` names workspace, which is no column of the summary: did you mean workspaces?',
+    ],
+    [
+      'a figure of a source that is none of the report',
+      { 'reports/mine.hbs': '{{#> page}}{{figure 1 "x" sources="workspaces, agents"}}{{/page}}' },
+      'reports/mine.hbs: {{figure}}: the report has no source agents',
     ],
     [
       'an unknown line of the header of a table',

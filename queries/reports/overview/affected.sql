@@ -1,6 +1,7 @@
 -- grain: one row per project, job or service that open findings affect
 -- title: Who is affected
 -- about: Projects of the workspaces with open findings or with a pool that has some, jobs that claim the volumes, and services with certificates.
+-- empty: Nobody is known to be affected.
 -- labels: name=Name; kind=Kind; workspaces=Workspaces with findings; findings=Findings
 -- hidden: critical, warning, info
 -- subjects: name=$kind

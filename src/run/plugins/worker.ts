@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Playbook } from '../../act/define.ts';
+import { TARGET_KINDS } from '../../config/schema.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { forEachLimited } from '../../extract/for-each-limited.ts';
 import type { ExtractContext, ListedObject, ObjectList, SourceDefinition } from '../../extract/sources/source.ts';
@@ -57,9 +58,11 @@ function describe(plugin: unknown): ThreadPlugin {
 function describeSource(given: unknown, index: number): ThreadSource {
   const source = Object(given) as SourceDefinition;
   const { name, kind, flavor, operations: called, unchanged, fallbacks } = source;
-  const isSource = kind !== undefined && [source.extract, source.checkAccess].every((one) => typeof one === 'function');
+  const isSource =
+    [kind].flat().every((one) => TARGET_KINDS.includes(one)) &&
+    [source.extract, source.checkAccess].every((one) => typeof one === 'function');
   if (typeof name !== 'string' || !isSource) {
-    const problem = `sources[${index}] is not a source: it needs name, kind, extract and checkAccess`;
+    const problem = `sources[${index}] is not a source: it needs name, kind (${TARGET_KINDS.join(', ')}), extract and checkAccess`;
     throw new TidemarkError('CONFIG', problem);
   }
   const declared = { name, kind, ...(flavor && { flavor }), operations: called, unchanged };

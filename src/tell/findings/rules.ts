@@ -1,12 +1,11 @@
-import { suggestName } from '../../config/suggest.ts';
 import { SEVERITIES, type Severity } from '../../core/choices.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { NO_POOL_USE } from '../../services/platform/operations.ts';
 import { type Database, describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
-import { quoteLiteral, readHeader, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
+import { quoteLiteral, readHeader, refuseUnknown, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
-import { loadTables, type Table } from '../../warehouse/tables.ts';
+import { listFilled, loadTables, type Table } from '../../warehouse/tables.ts';
 
 /** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
 export type Rule = Readonly<ReturnType<typeof parseRule>>;
@@ -53,12 +52,13 @@ function parseRule(name: string, sql: string, tables: readonly Table[]) {
   const severity = parseSeverity(name, 'severity', line('severity'));
   const sources = line('sources') === 'none' ? [] : splitList(header.sources);
   const elsewhere = splitList(header.elsewhere);
-  const filled = new Set(tables.flatMap(({ source }) => source ?? []));
-  refuseUnknown(name, 'sources', sources, filled, 'fills no table');
-  refuseUnknown(name, 'elsewhere', elsewhere, filled, 'fills no table');
+  const file = `findings/${name}`;
+  const filled = listFilled(tables);
+  refuseUnknown(file, 'sources', sources, filled, 'fills no table');
+  refuseUnknown(file, 'elsewhere', elsewhere, filled, 'fills no table');
   const read = tables.filter((table) => sources.includes(table.name)); // as an evaluation does
   const columns = new Set(read.flatMap((table) => table.columns.map((column) => column.name)));
-  refuseUnknown(name, 'needs', splitList(header.needs), columns, 'is no column of the tables of its sources');
+  refuseUnknown(file, 'needs', splitList(header.needs), columns, 'is no column of the tables of its sources');
   return {
     name,
     /** What it finds, in one sentence. */
@@ -104,13 +104,6 @@ function parseWithin(name: string, text: string): number {
 function parseRepairedBy(name: string, text: string | undefined): boolean {
   if (text !== undefined && text !== 'hand') invalidHeader(name, 'repaired_by', 'is not `hand`');
   return text === 'hand';
-}
-
-/** A rule of a source that nothing pulls would never be assessed, and look clean, and so would one that needs a column that nothing has. */
-function refuseUnknown(name: string, key: string, named: readonly string[], known: ReadonlySet<string>, what: string) {
-  const unknown = named.find((one) => !known.has(one));
-  if (unknown === undefined) return;
-  invalidHeader(name, key, `names ${unknown}, which ${what}: ${suggestName(unknown, known)}`);
 }
 
 /** `-- proves: complete listing of volumes, external_volumes` */

@@ -1,14 +1,17 @@
 import type { Config } from '../../config/config.ts';
 import type { Job } from '../../config/job.ts';
 import { DAY_MS } from '../../core/clock.ts';
+import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent } from '../../extract/sources/index.ts';
 import { renderChangesBetween } from '../../warehouse/changes.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { findHeaderFault, parseHeader, splitList } from '../../warehouse/sql-files.ts';
+import { parseHeader, readHeader, refuseUnknown, splitList } from '../../warehouse/sql-files.ts';
 import { thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
+import { classifyStorageError } from '../../warehouse/storage.ts';
+import { listFilled, loadTables } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { queryFile } from '../reports/data.ts';
@@ -104,16 +107,23 @@ const METRIC_LINES = ['label', 'order', 'report', 'one', 'many', 'subject', 'tre
 /** The header and the row of each file of `queries/mail/metrics/`: those of sources that some target has, whose query returns a row. */
 async function readMetrics({ files, config }: ComposeOptions, query: (name: string) => Promise<readonly Row[]>) {
   const leftOut = findLeftOut(config.targets);
+  const sources = [...listFilled(loadTables(files).values()), 'all', 'lifecycle'];
   const metrics: Row[] = [];
   for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {
-    const sql = files.read(`mail/metrics/${name}`);
-    const fault = findHeaderFault(sql, METRIC_LINES);
+    const file = `mail/metrics/${name}`;
+    const sql = files.read(file);
     const header = parseHeader(sql);
-    if (isAbsent(splitList(header.sources), leftOut)) continue;
-    const rows = fault
-      ? [{ label: `queries/mail/metrics/${name}.sql: ${fault}`, value: null }]
-      : await query(`metrics/${name}`); // the mail goes, and says so
-    metrics.push(...rows.map((row) => ({ label: name, ...header, ...row })));
+    const named = splitList(header.sources);
+    if (isAbsent(named, leftOut)) continue;
+    try {
+      readHeader(file, sql, METRIC_LINES);
+      refuseUnknown(file, 'sources', named, sources, 'fills no table');
+      const rows = await query(`metrics/${name}`);
+      metrics.push(...rows.map((row) => ({ label: name, ...header, ...row })));
+    } catch (error) {
+      if (classifyStorageError(error) || !(error instanceof TidemarkError)) throw error;
+      metrics.push({ ...header, label: error.message, value: null }); // the mail goes, and says so
+    }
   }
   return metrics;
 }

@@ -104,10 +104,11 @@ function formatHeadline(audience: Audience, data: DigestData): string {
   return isEmptyRoute(audience, data) ? 'no matching workspaces' : 'all quiet';
 }
 
-/** Whether the routes match no target, or no workspace where all of them name projects. */
+/** Whether the routes match no target, or no workspace where all of them name projects and every workspace is known. */
 function isEmptyRoute({ isUnfiltered, routes }: Audience, { counts }: DigestData): boolean {
   if (isUnfiltered) return false;
-  return counts.targets.length === 0 || (counts.workspaces === 0 && routes.every(({ projects }) => projects !== null));
+  if (counts.targets.length === 0) return true;
+  return counts.workspaces + counts.stale_sources === 0 && routes.every(({ projects }) => projects !== null);
 }
 
 /** @returns null where the page of the report is not one of the job's */

@@ -4,11 +4,13 @@ import { findNamed } from '../../config/suggest.ts';
 import { allInOrder } from '../../core/all-in-order.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { isMemoryError, TidemarkError } from '../../core/errors.ts';
+import { discoverFiles } from '../../core/paths.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { describeQueryError, MAX_QUERY_MS, type SqlParams, type TakeRows } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { readHeader } from '../../warehouse/sql-files.ts';
+import { readHeader, refuseUnknown, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
+import { listFilled, loadTables } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { type Queries, shareConnections } from './connections.ts';
@@ -109,6 +111,7 @@ export function readReport(report: Report, reader: ReportReader) {
   const readHead = async (): Promise<ReportHead> => {
     const known = summaries?.get(report.name) ?? querySummary(queries, report, params);
     const [row, rows] = await allInOrder([known, counts]);
+    refuseUnknownNames(report, row, options.files);
     const summary = hideUnknown(report, row, states);
     const sources = states.filter(({ source }) => report.sources.includes(source));
     return {
@@ -126,6 +129,19 @@ export function readReport(report: Report, reader: ReportReader) {
     return queries.each(dataset.sql, params, MAX_QUERY_MS, take).catch(nameFile(dataset.file));
   };
   return { head: readHead(), read };
+}
+
+/** @throws TidemarkError DATA for a header that names a source, a rule or a column of the summary that is not there */
+function refuseUnknownNames({ summary, datasets, rules, unknown }: Report, row: Row, files: SqlFiles) {
+  const sources = [...listFilled(loadTables(files).values()), 'lifecycle'];
+  const columns = Object.keys(row);
+  const known = discoverFiles(files.roots, 'queries/findings', '.sql').keys();
+  refuseUnknown(summary.file, 'rules', rules ?? [], ['all', ...known], 'is no rule');
+  refuseUnknown(summary.file, 'unknown', unknown, columns, 'is no column of it');
+  for (const { file, name, counted, ...dataset } of [summary, ...datasets]) {
+    refuseUnknown(file, 'sources', dataset.sources, sources, 'fills no table');
+    if (counted !== name) refuseUnknown(file, 'counted', [counted], columns, 'is no column of the summary');
+  }
 }
 
 /** The parameters of a report's queries, of which `$rules` is its own. */

@@ -107,6 +107,8 @@ interface RootContext {
     readonly stale: readonly { readonly source: string }[];
     readonly unlinked: ReadonlySet<string>;
     readonly leftOut?: LeftOut;
+    /** The sources of the report, of which alone it is known whether they are stale. */
+    readonly reads: readonly string[];
   };
   readonly [dataset: string]: unknown;
 }
@@ -162,6 +164,8 @@ function resolveHref({ unlinked }: RootContext['page'], href: unknown): unknown 
 function hasStaleSource(page: RootContext['page'], sources: unknown): boolean {
   if (typeof sources !== 'string') return page.staleSources;
   const names = splitList(sources);
+  const unknown = names.find((name) => !page.reads.includes(name));
+  if (unknown !== undefined) throw new Error(`{{figure}}: the report has no source ${unknown}`);
   return page.stale.some(({ source }) => names.includes(source));
 }
 

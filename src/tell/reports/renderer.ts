@@ -131,6 +131,7 @@ function buildContext(
       empty: listEmpty(Object.values(tables)),
       unlinked,
       leftOut,
+      reads: report.sources,
     },
   };
 }

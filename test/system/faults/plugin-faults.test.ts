@@ -154,6 +154,12 @@ describe('a plugin that cannot be loaded is refused by field and file', () => {
       /cannot be loaded: the plugin failed outside of its calls: early/u,
     ],
     ['null for a source', [''], ['null'], /plugins\[0\]: .*plugin\.mjs sources\[0\] is not a source/u],
+    [
+      'a kind that no target has',
+      [''],
+      [`{ name: 'own', kind: 'nomad', extract() {}, checkAccess() {} }`],
+      /is not a source: it needs name, kind \(platform, /u,
+    ],
     ['a getter that throws', [''], [`{ get name() { throw new Error('no name') } }`], /cannot be loaded: .*no name/u],
   ] as const)('%s', async (_, [before], sources, message) => {
     const place = await projectWith(sources, before);
