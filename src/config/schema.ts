@@ -78,7 +78,6 @@ const target = z
       .describe('host of the source addresses that a registry answers for; that of `url` unless set'),
     services: z
       .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
-      .refine(hasNoRepeats, 'names a service twice')
       .default([])
       .describe('services of the mesh whose leaf certificates are recorded: `service` or `namespace/service`'),
     sources: listOf('sources')
@@ -255,6 +254,9 @@ function checkTarget(given: unknown, { addIssue }: z.RefinementCtx): void {
   if (error) report('url', error);
   if (kind === 'platform' && !organization) report('organization', 'is required for kind platform');
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
+  const named = (listAt(given, 'services') ?? []).map(String);
+  const places = named.map((one) => (one.includes('/') ? one : `${textAt(given, 'namespace') ?? 'default'}/${one}`));
+  if (!hasNoRepeats(places)) report('services', 'names a service twice');
   if (sources !== undefined && [without].flat().length > 0) report('without', 'cannot be used together with sources');
   if (Boolean(clientCert) !== Boolean(clientKey)) report('clientCert', 'requires clientKey, and clientKey requires it');
   checkLinks(kind, given.links, (key, problem) => report('links', problem, key));

@@ -19,11 +19,11 @@ import type { ListedObject, ObjectList, ObjectReader, ObjectRequest, SourceDefin
 /** Its state would stay: the list of the next pull shows no change. */
 const PAST = { hint: 'check what is behind `url` of this target: a server or a cache shows an earlier state' };
 
-/** The landing of the last pull. */
+/** The landing of the last pull that loaded its rows. */
 type Previous = Readonly<NonNullable<Awaited<ReturnType<typeof openLast>>>>;
 
 /**
- * Takes objects from the landing of the last pull where they are proven to be the same. `isFullReadDue`, `isIndexLower` and
+ * Takes objects from the landing of the last loaded pull where they are proven to be the same. `isFullReadDue`, `isIndexLower` and
  * the digest of the whole list item decide: docs/decisions.md#objects-that-are-proven-unchanged-are-not-read-again. What is taken is what the service answered, so that the
  * new landing is complete, and loads without the network and without an earlier one.
  */
@@ -92,7 +92,7 @@ function readIndex(object: unknown, { unchanged }: SourceDefinition): readonly u
   return [unchanged?.list ?? []].flat().map((field) => valueAt(object, field));
 }
 
-/** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
+/** The landing of the last pull that loaded its rows; undefined where nothing may be taken from it, or it was changed. */
 async function openLast({ run, pull }: Extraction, landing: LandingWriter, reader: string) {
   const { config, warehouse, writes, log } = run;
   const names = { target: pull.target.name, source: pull.source.name };
