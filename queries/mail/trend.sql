@@ -31,21 +31,33 @@ with
           and (routes.project is null or version.project_name glob routes.project or version.project_external_id glob routes.project)
       )
   ),
-  -- how many workspaces have an assessment, from each time on
+  -- how many workspaces there are, and how many of them have an assessment, from each time on
   known as (
-    select time, sum(sum(drifting)) over (order by time) as drifting, sum(sum(failing)) over (order by time) as failing
+    select
+      time,
+      sum(sum(present)) over (order by time) as present,
+      sum(sum(drifting)) over (order by time) as drifting,
+      sum(sum(failing)) over (order by time) as failing,
     from (
-      select valid_from as time, (is_drifting is not null)::int as drifting, (is_failing is not null)::int as failing
+      select
+        valid_from as time,
+        1 as present,
+        (is_drifting is not null)::int as drifting,
+        (is_failing is not null)::int as failing,
       from mine
       union all
-      select valid_to, -(is_drifting is not null)::int, -(is_failing is not null)::int
+      select valid_to, -1, -(is_drifting is not null)::int, -(is_failing is not null)::int
       from mine
       where valid_to is not null
     )
     group by time
   ),
   assessed as (
-    select pulled.day, pulled.pulled_at, known.drifting > 0 as has_drifting, known.failing > 0 as has_failing
+    select
+      pulled.day,
+      pulled.pulled_at,
+      known.present = 0 or known.drifting > 0 as has_drifting,
+      known.present = 0 or known.failing > 0 as has_failing,
     from pulled
     asof left join known on pulled.pulled_at >= known.time
   ),

@@ -254,8 +254,9 @@ function checkTarget(given: unknown, { addIssue }: z.RefinementCtx): void {
   if (error) report('url', error);
   if (kind === 'platform' && !organization) report('organization', 'is required for kind platform');
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
-  const named = (listAt(given, 'services') ?? []).map(String);
-  const places = named.map((one) => (one.includes('/') ? one : `${textAt(given, 'namespace') ?? 'default'}/${one}`));
+  const services = (listAt(given, 'services') ?? []).filter((one) => typeof one === 'string');
+  const namespace = textAt(given, 'namespace'); // without one, it is that of the token
+  const places = services.map((one) => (one.includes('/') || namespace === null ? one : `${namespace}/${one}`));
   if (!hasNoRepeats(places)) report('services', 'names a service twice');
   if (sources !== undefined && [without].flat().length > 0) report('without', 'cannot be used together with sources');
   if (Boolean(clientCert) !== Boolean(clientKey)) report('clientCert', 'requires clientKey, and clientKey requires it');

@@ -18,8 +18,9 @@ export function renderRowQueries(
   const isCompared = files.has(`load/${table.name}_csv`);
   const longest = Math.max(MEBIBYTE, ...json.map(({ longestLine = 0 }) => longestLine + 1024));
   const params = { files: json.map(({ path }) => path), longest_line: longest };
-  if (csv.length === 0 && json.length > 0 && !isCompared) {
-    return [{ query: files.read(`load/${table.name}`), params }]; // without its file no row would be read, and all would be gone
+  // Where both files are missing no row would be read, and all would be gone.
+  if (csv.length === 0 && json.length > 0 && (files.has(`load/${table.name}`) || !isCompared)) {
+    return [{ query: files.read(`load/${table.name}`), params }];
   }
   return csv.map((file) => {
     const rows = files.render('load/explorer_csv', csvLoadParts(table, file));

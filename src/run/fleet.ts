@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { queryDataset, type ReportState } from '../tell/reports/data.ts';
+import { queryDataset, type ReportState, refuseUnknownNames } from '../tell/reports/data.ts';
 import { type Dataset, loadFleetReport } from '../tell/reports/definitions.ts';
 import { formatNumber } from '../tell/reports/format.ts';
 import { createRenderer } from '../tell/reports/renderer.ts';
@@ -28,6 +28,7 @@ export async function renderFleetReport({ database, files }: OpenWarehouse, out:
   if (typeof summary?.night !== 'string') {
     throw new TidemarkError('DATA', 'the lake has no night', { hint: 'publish a run with `tidemark lake publish`' });
   }
+  refuseUnknownNames(report, summary, files);
   const datasets = new Map<string, readonly Row[]>();
   for (const dataset of report.datasets) datasets.set(dataset.name, await queryDataset(database, dataset));
   const head = {

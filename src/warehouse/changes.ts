@@ -197,15 +197,16 @@ function nameChange({ changes: { name, place } }: Table, column: Column): string
   return id && place.includes(column.name) ? `if(${isOther(id)}, 'moved', 'changed')` : `'changed'`;
 }
 
-/** Names are sorted, because their order says nothing. */
+/** Names are sorted, because their order says nothing; where they are the same, there is nothing to tell. */
 function columnTexts({ members, unordered, computed, changes }: Table, { name, type }: Column) {
   if (name === members) return ['to_json(lists."left")::varchar', 'to_json(lists.arrived)::varchar'];
+  const ifOther = (value: string) => `if(o.${quoteIdent(name)} is distinct from n.${quoteIdent(name)}, ${value}, null)`;
   const text = (value: string) => {
     if (name === 'extra') return `${withoutComputedFields(value, [...computed, ...changes.renewed])}::varchar`;
     if (type === 'timestamptz')
       return `replace(strftime(timezone('UTC', ${value}), '%Y-%m-%dT%H:%M:%S.%fZ'), '.000000Z', 'Z')`;
-    if (unordered.includes(name)) return `array_to_string(list_sort(string_split(${value}, ', ')), ', ')`;
-    if (isNames(type)) return `to_json(list_sort(${value}))::varchar`;
+    if (unordered.includes(name)) return ifOther(`array_to_string(list_sort(string_split(${value}, ', ')), ', ')`);
+    if (isNames(type)) return ifOther(`to_json(list_sort(${value}))::varchar`);
     return type.endsWith('[]') ? `to_json(${value})::varchar` : `${value}::varchar`;
   };
   return [text(`o.${quoteIdent(name)}`), text(`n.${quoteIdent(name)}`)];

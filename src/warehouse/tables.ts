@@ -168,7 +168,7 @@ export function historyTable(table: Table): string {
 }
 
 /** A list of names or digests: some services give them in another order each time. */
-export const isNames = (type: string): boolean => /^varchar\[\]$/iu.test(type);
+export const isNames = (type: string): boolean => /^(?:varchar|text|string)\[\]$/iu.test(type);
 
 /** SQL for a column whose hash is taken. DuckDB hashes lists so that null is the same as an empty one, and two lists as if exchanged. */
 export function hashedColumn({ name, type }: Pick<Column, 'name' | 'type'>): string {

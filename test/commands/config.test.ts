@@ -143,7 +143,7 @@ describe('a wrong configuration ends with 2 and says where', () => {
     ],
     [
       'a service that is there twice',
-      ['targets:', '  - { name: a, kind: mesh, url: "http://x", services: [web, api, default/web] }'],
+      ['targets:', '  - { name: a, kind: mesh, url: "http://x", namespace: team, services: [web, api, team/web] }'],
       /:2: targets\[0\]\.services: names a service twice$/m,
     ],
     [

@@ -171,5 +171,9 @@ describe('the report of a fleet', () => {
     await writeFile(join(own, 'queries/fleet/own.sql'), '-- label: a=A\nselect 1 as a');
     const lake = { database: await openTables(TABLES), files: createSqlFiles([own, PACKAGE_ROOT]) };
     await expect(renderFleetReport(lake, await tempFolder(), new Date())).rejects.toThrow('did you mean labels?');
+    await writeFile(join(own, 'queries/fleet/own.sql'), '-- counted: orgnizations\nselect 1 as a');
+    await expect(renderFleetReport(lake, await tempFolder(), new Date())).rejects.toThrow(
+      'did you mean organizations?',
+    );
   });
 });

@@ -69,6 +69,12 @@ test('JSON whose load query is missing is refused: without its rows the table wo
   const landed = landKeys('vault-1', [{ name: 'one' }]);
   const { facts } = await stage({ database, files, tables }, table, [landed]);
   expect(String(facts.get(landed)?.error)).toContain('queries/load/own.sql does not exist');
+  const own = await tempFolder();
+  mkdirSync(join(own, 'queries/load'), { recursive: true });
+  writeFileSync(join(own, 'queries/load/keys_csv.sql'), '-- of exports\nfrom ({{rows}})');
+  const both = { database, files: createSqlFiles([own, PACKAGE_ROOT]), tables };
+  const read = await stage(both, tables.get('keys') as Table, [landed]);
+  expect(read.facts.get(landed)).toMatchObject({ landed: 1, error: undefined });
 });
 
 test('a list of the workspaces of a pool that is null is not an empty one; a related resource that is null is none', async () => {

@@ -248,8 +248,9 @@ describe('a digest', () => {
     await writeFile(join(root, 'queries/mail/metrics/own.sql'), `-- label: own\n${sql}`);
     const warehouse = await createMailWarehouse();
     await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
-    const { text } = await warehouse.digest(FIRST, { files: createSqlFiles([root, PACKAGE_ROOT]) });
+    const { text, subject } = await warehouse.digest(FIRST, { files: createSqlFiles([root, PACKAGE_ROOT]) });
     expect(text).toContain(`: ${message}: —\n`);
+    expect(subject).toContain('1 number not known');
   });
 
   test('shows no change for a run without a complete pull, and that the number is stale', async () => {
@@ -287,6 +288,9 @@ describe('a digest', () => {
     const third = (await warehouse.digest(THIRD)).text;
     expect(third).not.toContain('behind the newest version');
     expect(third).toMatch(/^workspaces drifting, .*: 0 to 1 over 2 days, 0 now; 1 day not assessed \(×\)/mu);
+    await warehouse.pull('2026-11-22T02:15:00Z', { tf_versions, workspaces: [] });
+    const { text: empty } = await warehouse.digest('2026-11-22T02:15:00Z');
+    expect(empty).toMatch(/^workspaces drifting, .* 0 now; /mu);
   });
 
   test('says of no pool that it is down where its agents were never pulled', async () => {
@@ -430,6 +434,11 @@ describe('`when`', () => {
     expect(messages).toEqual([]);
     expect(skipped).toEqual([{ recipients: ['x@acme.example'], reason: 'nothing changed' }]);
     expect((await warehouse.compose(SECOND, { job: job('changed') })).messages).toHaveLength(1);
+    const root = await tempFolder();
+    await mkdir(join(root, 'queries/mail/metrics'), { recursive: true });
+    await writeFile(join(root, 'queries/mail/metrics/own.sql'), '-- label: own\nselect nothing');
+    const broken = { job: job('changed'), files: createSqlFiles([root, PACKAGE_ROOT]) };
+    expect((await warehouse.compose(THIRD, broken)).messages).toHaveLength(1);
   });
 
   test('`changed` sends when a rule can no longer be assessed', async () => {

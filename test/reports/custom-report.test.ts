@@ -271,7 +271,7 @@ describe('a custom report', () => {
     [
       'a number of what is unknown that the summary lacks',
       { 'queries/reports/mine/summary.sql': '-- unknown: not_asked\nselect 1 as not_assessed' },
-      'the header line `-- unknown: …` names not_asked, which is no column of it: did you mean not_assessed?',
+      'the header line `-- unknown: …` names not_asked, which is no column of the summary: did you mean not_assessed?',
     ],
     [
       'a number of rows that the summary lacks',

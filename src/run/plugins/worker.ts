@@ -58,8 +58,10 @@ function describe(plugin: unknown): ThreadPlugin {
 function describeSource(given: unknown, index: number): ThreadSource {
   const source = Object(given) as SourceDefinition;
   const { name, kind, flavor, operations: called, unchanged, fallbacks } = source;
+  const kinds = [kind].flat();
   const isSource =
-    [kind].flat().every((one) => TARGET_KINDS.includes(one)) &&
+    kinds.length > 0 &&
+    kinds.every((one) => TARGET_KINDS.includes(one)) &&
     [source.extract, source.checkAccess].every((one) => typeof one === 'function');
   if (typeof name !== 'string' || !isSource) {
     const problem = `sources[${index}] is not a source: it needs name, kind (${TARGET_KINDS.join(', ')}), extract and checkAccess`;

@@ -41,10 +41,11 @@ export async function composeMessages(options: ComposeOptions) {
 }
 
 function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): string | undefined {
-  const { since, numbers, counts, unassessed } = data;
+  const { since, numbers, counts, unassessed, failed } = data;
   if (when === 'findings' && counts.current === 0) return 'there are no findings';
   if (when !== 'changed' || since === null) return undefined;
   const isChanged =
+    failed > 0 ||
     numbers.some((row) => row.is_changed) ||
     counts.changed > 0 ||
     counts.changed_sources > 0 ||

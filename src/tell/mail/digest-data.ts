@@ -79,7 +79,8 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     await query(part, params);
   const limits: Readonly<Record<string, number>> = { causes: MAX_LINES, attached: MAX_ATTACHED };
   const sections: [string, Row[]][] = [];
-  const metrics = toJsonParam(await readMetrics(options, (name) => query(name, params)));
+  const { metrics: read, failed } = await readMetrics(options, (name) => query(name, params));
+  const metrics = toJsonParam(read);
   for (const name of SECTIONS) {
     const bounds = { max_rows: limits[name] ?? MAX_OLDEST, max_bytes: MAX_ATTACHED_BYTES };
     sections.push([name, await query(name, { ...params, ...bounds, metrics })]);
@@ -89,6 +90,8 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     ...(Object.fromEntries(sections) as Record<(typeof SECTIONS)[number], Row[]>),
     /** Time of the previous digest; null for the first one. */
     since,
+    /** Numbers whose file is wrong, or whose query fails. */
+    failed,
     counts: counts as unknown as Readonly<Record<Count, number>> & { readonly targets: readonly string[] },
     changes: await readChanges(options, params),
   };
@@ -109,6 +112,7 @@ async function readMetrics({ files, config }: ComposeOptions, query: (name: stri
   const leftOut = findLeftOut(config.targets);
   const sources = [...listFilled(loadTables(files).values()), 'all', 'lifecycle'];
   const metrics: Row[] = [];
+  let failed = 0;
   for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {
     const file = `mail/metrics/${name}`;
     const sql = files.read(file);
@@ -122,10 +126,12 @@ async function readMetrics({ files, config }: ComposeOptions, query: (name: stri
       metrics.push(...rows.map((row) => ({ label: name, ...header, ...row })));
     } catch (error) {
       if (classifyStorageError(error) || !(error instanceof TidemarkError)) throw error;
-      metrics.push({ ...header, label: error.message, value: null }); // the mail goes, and says so
+      const { trend: _, ...shown } = header;
+      metrics.push({ ...shown, label: error.message, value: null }); // the mail goes, and says so
+      failed++;
     }
   }
-  return metrics;
+  return { metrics, failed };
 }
 
 const MIN_SPARKLINE_DAYS = 14;

@@ -90,11 +90,12 @@ function formatScope({ targets }: Pick<Config, 'targets'>, { routes }: Audience,
 
 /** `14 drifting (+3 −1), 2 pools down`: what is not zero or changed; `all quiet` where nothing is and the routes match something. */
 function formatHeadline(audience: Audience, data: DigestData): string {
-  const { numbers, counts, unassessed } = data;
+  const { numbers, counts, unassessed, failed } = data;
   const phrases = numbers
     .toSorted((a, b) => Number(a.subject_order) - Number(b.subject_order))
     .flatMap(({ phrase }) => (typeof phrase === 'string' ? [phrase] : []))
     .slice(0, MAX_SUBJECT_PHRASES);
+  if (failed > 0) phrases.push(`${plural(failed, 'number')} not known`);
   if (counts.pulled_sources === counts.stale_sources) return ['no fresh data', ...phrases].join(', ');
   // Where a source is stale, its rules are not assessed either.
   const rules = new Set(unassessed.flatMap((row) => row.rules as readonly string[])).size;

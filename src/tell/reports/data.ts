@@ -132,12 +132,12 @@ export function readReport(report: Report, reader: ReportReader) {
 }
 
 /** @throws TidemarkError DATA for a header that names a source, a rule or a column of the summary that is not there */
-function refuseUnknownNames({ summary, datasets, rules, unknown }: Report, row: Row, files: SqlFiles) {
+export function refuseUnknownNames({ summary, datasets, rules, unknown }: Report, row: Row, files: SqlFiles) {
   const sources = [...listFilled(loadTables(files).values()), 'lifecycle'];
   const columns = Object.keys(row);
   const known = discoverFiles(files.roots, 'queries/findings', '.sql').keys();
   refuseUnknown(summary.file, 'rules', rules ?? [], ['all', ...known], 'is no rule');
-  refuseUnknown(summary.file, 'unknown', unknown, columns, 'is no column of it');
+  refuseUnknown(summary.file, 'unknown', unknown, columns, 'is no column of the summary');
   for (const { file, name, counted, ...dataset } of [summary, ...datasets]) {
     refuseUnknown(file, 'sources', dataset.sources, sources, 'fills no table');
     if (counted !== name) refuseUnknown(file, 'counted', [counted], columns, 'is no column of the summary');

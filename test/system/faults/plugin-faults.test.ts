@@ -160,6 +160,12 @@ describe('a plugin that cannot be loaded is refused by field and file', () => {
       [`{ name: 'own', kind: 'nomad', extract() {}, checkAccess() {} }`],
       /is not a source: it needs name, kind \(platform, /u,
     ],
+    [
+      'no kind',
+      [''],
+      [`{ name: 'own', kind: [], extract() {}, checkAccess() {} }`],
+      /is not a source: it needs name, kind/u,
+    ],
     ['a getter that throws', [''], [`{ get name() { throw new Error('no name') } }`], /cannot be loaded: .*no name/u],
   ] as const)('%s', async (_, [before], sources, message) => {
     const place = await projectWith(sources, before);
