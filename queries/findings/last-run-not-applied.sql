@@ -4,7 +4,7 @@
 -- subject: workspace
 -- many: workspaces{of} have a last run that was not applied for `notAppliedDays`
 -- repair: open the run: repair its error and start another, or confirm that nothing is to be applied
--- grain: one row per such workspace; unknown where the status or the ID of its run is not reported
+-- grain: one row per such workspace; unknown where the status of its run is not reported or not known, or its ID is not reported
 -- parameters: $as_of, $not_applied_days
 -- The time is that of the first pull that saw this status of this run.
 with
@@ -20,6 +20,7 @@ select
   case
     when current_run_status is null then 'the status of its run is not reported'
     when current_run_external_id is null then 'the ID of its run is not reported'
+    when ended_unapplied(current_run_status) is null then format('the status of its run is {}, which is not known', current_run_status)
     else format(
       'The last run of workspace {} {} on {} or before, and nothing was applied since',
       coalesce(workspace_name, external_id),
@@ -39,11 +40,11 @@ select
     'seen_at', iso_time(seen_at)
   ) as detail,
   'status ' || replace(current_run_status, '_', ' ') as group_key,
-  current_run_status is null or current_run_external_id is null as unknown,
+  ended_unapplied(current_run_status) is null or current_run_external_id is null as unknown,
 from workspaces
 left join first_seen using (target, external_id, current_run_external_id, current_run_status)
 where
-  (current_run_status is null and current_run_external_id is not null)
+  (ended_unapplied(current_run_status) is null and current_run_external_id is not null)
   or (
     ended_unapplied(current_run_status)
     and (seen_at <= $as_of::timestamptz - to_seconds($not_applied_days * 86400) or current_run_external_id is null)

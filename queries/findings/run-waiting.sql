@@ -44,6 +44,6 @@ where
   (current_run_status is null and current_run_external_id is not null)
   or (
     current_run_status not in ('applied', 'planned_and_finished', 'planned_and_saved')
-    and not ended_unapplied(current_run_status)
+    and ended_unapplied(current_run_status) is not true
     and (seen_at <= $as_of::timestamptz - to_seconds($waiting_run_days * 86400) or current_run_external_id is null)
   )

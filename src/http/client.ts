@@ -36,6 +36,7 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+  readonly mutates: boolean;
   readonly retryPolicy: RetryPolicy;
   /** Send the `writeToken`, if there is one. */
   readonly useWriteToken: boolean;
@@ -201,7 +202,7 @@ export class HttpClient {
 
   /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
   async #follow(
-    { method, body, useWriteToken, retryPolicy, isFresh, ...request }: Sent,
+    { method, body, useWriteToken, mutates, isFresh, ...request }: Sent,
     { metrics, beforeRequest }: CallOptions,
     ticket: Ticket,
     signal: AbortSignal,
@@ -217,8 +218,8 @@ export class HttpClient {
       const response = await this.#ky(url, { method, headers, fetch, ...(body !== undefined && { body }) });
       limiter.onResponse(ticket, response);
       if (response.status === 429) metrics.throttled++;
-      // A GET that is not safe creates something, such as a token.
-      const next = sameOriginRedirect(url, retryPolicy === 'safe' ? method : 'POST', response);
+      // A GET may create something, such as a token. A read that is sent once is one nevertheless.
+      const next = sameOriginRedirect(url, mutates ? 'POST' : method, response);
       if (!next || hops === MAX_REDIRECTS) return response;
       await response.body?.cancel();
       url = next;

@@ -42,6 +42,7 @@ export function buildRequest(operation: Operation, target: Target, parts: Reques
     url: new URL(`${target.url}${draft.path}${formatQuery(query)}`),
     headers: { ...assertHeaders(operation, { ...own, ...draft.headers }), ...headers },
     body,
+    mutates: operation.mutates,
     retryPolicy: operation.retryPolicy,
     useWriteToken: write,
   };

@@ -115,6 +115,7 @@ describe('workspaces over several nights', () => {
     workspace('goes-on', { current_run_external_id: 'run-3', current_run_status: 'planned' }),
     workspace('errs', { current_run_external_id: 'run-4', current_run_status: 'errored' }),
     workspace('errs-again', { current_run_external_id: 'run-5', current_run_status: 'errored' }),
+    workspace('errs-oddly', { current_run_external_id: 'run-8', current_run_status: 'errored' }),
     workspace('errs-late', { current_run_external_id: 'run-7', current_run_status: 'planned' }),
     workspace('no-status', { current_run_external_id: 'run-6', current_run_status: null }),
     workspace('waits-without-run', { current_run_external_id: null, current_run_status: 'planned' }),
@@ -144,6 +145,7 @@ describe('workspaces over several nights', () => {
     change('waits', { current_run_status: 'policy_checked' }),
     change('goes-on', { current_run_external_id: 'run-33' }),
     change('errs', { project_name: 'Other' }), // neither its run nor its status
+    change('errs-oddly', { current_run_status: 'errored_in_policy' }),
     change('errs-late', { current_run_status: 'errored' }),
     change('errs-again', { current_run_external_id: 'run-55' }),
     change('grows', { current_rum_count: 150 }),
@@ -180,18 +182,18 @@ describe('workspaces over several nights', () => {
 
   test('run-waiting: the same run, not final, since waitingRunDays', async () => {
     expect(await warehouse.seen('run-waiting')).toEqual({
-      found: ['waits'],
+      found: ['errs-oddly', 'waits'],
       unknown: ['no-status', 'waits-without-run'],
     });
-    expect((await warehouse.findings('run-waiting'))[0]?.title).toBe(
+    expect((await warehouse.findings('run-waiting')).at(-1)?.title).toBe(
       'Run run-2 of workspace name of waits is policy checked, and was first seen on 2026-11-01',
     );
   });
 
-  test('last-run-not-applied: the same run and status, since notAppliedDays', async () => {
+  test('last-run-not-applied: the same run and status, since notAppliedDays; unknown with a status that is not known', async () => {
     expect(await warehouse.seen('last-run-not-applied')).toEqual({
       found: ['errs'],
-      unknown: ['errs-without-run', 'no-status'],
+      unknown: ['errs-oddly', 'errs-without-run', 'no-status'],
     });
     expect((await warehouse.findings('last-run-not-applied'))[0]?.title).toBe(
       'The last run of workspace name of errs errored on 2026-11-01 or before, and nothing was applied since',

@@ -67,18 +67,25 @@ describe('redirects', () => {
     expect(String(error)).not.toContain(TOKEN.slice(0, 5));
   });
 
-  it.each([301, 302, 307])('%d of a read within the origin is followed', async (status) => {
-    const server = await serve((_request, response, count) => {
-      if (count % 2 === 1) response.writeHead(status, { location: '/v1/moved' }).end();
-      else response.end('{"data":{"keys":[]}}');
-    });
-    for (const method of ['GET', 'LIST'] as const)
-      await createTestClient(createTarget('secrets', server.origin)).client.call({ ...secrets.keys.list, method });
-    expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
-      ...['GET /v1/keymgmt/key', 'GET /v1/moved'],
-      ...['LIST /v1/keymgmt/key', 'LIST /v1/moved'],
-    ]);
-  });
+  it.each([301, 302, 307])(
+    '%d of a read within the origin is followed, also of one that is sent once',
+    async (status) => {
+      const server = await serve((_request, response, count) => {
+        if (count % 2 === 1) response.writeHead(status, { location: '/v1/moved' }).end();
+        else response.end('{"data":{"keys":[]}}');
+      });
+      for (const changed of [{ method: 'GET' }, { method: 'LIST' }, { method: 'GET', retryPolicy: 'never' }] as const)
+        await createTestClient(createTarget('secrets', server.origin)).client.call({
+          ...secrets.keys.list,
+          ...changed,
+        });
+      expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+        ...['GET /v1/keymgmt/key', 'GET /v1/moved'],
+        ...['LIST /v1/keymgmt/key', 'LIST /v1/moved'],
+        ...['GET /v1/keymgmt/key', 'GET /v1/moved'],
+      ]);
+    },
+  );
 
   it.each([
     [301, secrets.keys.rotate, false],

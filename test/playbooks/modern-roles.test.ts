@@ -30,11 +30,18 @@ const ROLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 /** A number that a plan and the ledger cannot hold: JSON has it, a double has not. */
 let maxTtl = '7200';
 let namespace = 'team-a';
+let tokenType = 'management';
 
 const answerRole: FaultHook = ({ method, path }, { kind }) => {
   const role = ROLES[/\/consul\/roles\/([^/]+)$/u.exec(path)?.[1] ?? ''];
   if (kind !== 'secrets' || method !== 'GET' || !role) return undefined;
-  return { status: 200, body: JSON.stringify({ data: role }).replace('7200', maxTtl).replace('team-a', namespace) };
+  return {
+    status: 200,
+    body: JSON.stringify({ data: role })
+      .replace('7200', maxTtl)
+      .replace('team-a', namespace)
+      .replace('"management"', JSON.stringify(tokenType)),
+  };
 };
 
 const atEnd = cleanAtEnd();
@@ -97,6 +104,17 @@ test('an action whose subject repeats a token of ours is not planned', async () 
   namespace = 'team-a';
   expect(actions).toEqual([]);
   expect(skipped.map(({ reason }) => reason)).toContain('what was read has a secret that a plan cannot hold');
+});
+
+test('a role whose token type is not known is left as it is', async () => {
+  tokenType = 'restricted';
+  await place.plan(['--max-percent', '100']);
+  await place.approve();
+  const { rows } = (await place.apply([], 1)).json<{ rows: LedgerRow[] }>();
+  tokenType = 'management';
+  expect(rows).toMatchObject([
+    { status: 'failed', reason: 'the type of its tokens is restricted, which is not known' },
+  ]);
 });
 
 test('a number or a secret that no ledger can hold leaves the action to a later apply', async () => {
