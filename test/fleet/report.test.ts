@@ -172,7 +172,8 @@ describe('the report of a fleet', () => {
     const lake = { database: await openTables(TABLES), files: createSqlFiles([own, PACKAGE_ROOT]) };
     await expect(renderFleetReport(lake, await tempFolder(), new Date())).rejects.toThrow('did you mean labels?');
     await writeFile(join(own, 'queries/fleet/own.sql'), '-- counted: orgnizations\nselect 1 as a');
-    await expect(renderFleetReport(lake, await tempFolder(), new Date())).rejects.toThrow(
+    const counted = { ...lake, files: createSqlFiles([own, PACKAGE_ROOT]) };
+    await expect(renderFleetReport(counted, await tempFolder(), new Date())).rejects.toThrow(
       'did you mean organizations?',
     );
   });
