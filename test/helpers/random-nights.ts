@@ -50,7 +50,7 @@ const TEXTS = [null, 'a', 'b', 'zwölf 名前 🙂', 'line\nbreak', 'it\'s "quot
 const NAMES = ['blue', 'green', 'grün', null];
 const TIMES = [null, '2025-05-01T00:00:00Z', '2026-03-04T05:06:07.890123Z'];
 const JSONS = [null, '{"a":1}', '{"ü":["x",null]}', '[1,2]'];
-const LISTS = [null, [], ['a'], ['b', 'a']];
+const LISTS = [null, [], ['a'], ['b', 'a'], ['a', 'b']];
 const MEMBERS = ['m1', 'm2', 'mö3', 'm4', 'm5'];
 
 class KilledError extends Error {}
@@ -348,7 +348,7 @@ function lastOf(versions: readonly Version[], toText: (version: Version) => stri
 }
 
 function tellColumns(table: Table, before: Version, after: Version): readonly Told[] {
-  const [old, current] = [withTexts(table, before.row), withTexts(table, after.row)];
+  const [old, current] = [before, after].map(({ row }) => withTexts(table, withSets(row))) as [Pulled, Pulled];
   return [...Object.keys(current)].flatMap((column) => {
     if (table.key.includes(column) || table.changes.renewed.includes(column) || old[column] === current[column])
       return [];
@@ -406,7 +406,13 @@ function isSameThing({ changes: { instance } }: Table, a: Pulled, b: Pulled): bo
 
 /** Whether a row is no new version. */
 function isSame(table: Table, a: Pulled, b: Pulled): boolean {
-  return JSON.stringify(withTexts(table, a)) === JSON.stringify(withTexts(table, b));
+  return JSON.stringify(withTexts(table, withSets(a))) === JSON.stringify(withTexts(table, withSets(b)));
+}
+
+/** The row with its lists sorted: their order says nothing. */
+function withSets(row: Pulled): Pulled {
+  const sort = (value: unknown) => (Array.isArray(value) ? value.toSorted() : value);
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, sort(value)]));
 }
 
 /** The columns whose change makes a version, as texts. */
