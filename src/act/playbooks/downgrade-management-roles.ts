@@ -60,9 +60,9 @@ const downgrade = defineAction(inputs, {
     if (!isSet(observed.token_type)) return unknown('the type of its tokens is not reported');
     // The other fields are not compared: after a write, services return the lease of a role under either of its names.
     if (observed.token_type === 'client') return satisfied('its tokens are client tokens');
-    if (String(observed.token_type).toLowerCase() !== 'management')
-      return unknown(`the type of its tokens is ${observed.token_type}, which is not known`);
-    return canonicalJson(observed) === canonicalJson(role) ? ready : drifted('the role was changed');
+    if (canonicalJson(observed) !== canonicalJson(role)) return drifted('the role was changed');
+    const isKnown = String(observed.token_type).toLowerCase() === 'management';
+    return isKnown ? ready : unknown(`the type of its tokens is ${observed.token_type}, which is not known`);
   },
 });
 
