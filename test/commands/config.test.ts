@@ -246,7 +246,7 @@ describe('a wrong configuration ends with 2 and says where', () => {
     );
   });
 
-  test('what stands in the place of the name of a variable is not repeated', async () => {
+  test('a message does not repeat what is no name of a variable between the braces', async () => {
     const stderr = await refusal([`data: "\${DATA:-hunter2}"`, `targets: [${TARGET}]`, `output: "\${toString}"`]);
     expect(stderr).not.toContain('hunter2');
     expect(stderr).toMatch(/:1: data: between .* is no name of a variable\n.*:3: output: .* toString is not set/);
